@@ -14,6 +14,7 @@
 
 #include "advisor/candidates/candidates.h"
 #include "analyzer/base/parallel.h"
+#include "analyzer/base/statistics.h"
 #include "analyzer/base/text.h"
 #include "store/error.h"
 
@@ -21,7 +22,9 @@ namespace swinscope {
 namespace {
 
 // Where they were not measured: what Hopper GPUs show.
-constexpr GraphCosts kUsualGraphCosts{10'000, 100, 700};
+constexpr double kGraphNs = 10'000;
+constexpr double kGraphNodeNs = 100;
+constexpr double kGraphGapNs = 700;
 
 // Each has a graph of its own.
 int threads() {
@@ -60,6 +63,31 @@ std::optional<Rates> rates_for(const RunFacts& run, const AdviceOptions& options
   return gpus.size() == 1 ? Rates::of_gpu(*gpus.begin()) : std::nullopt;
 }
 
+// Of each rank's kernels that read and write each element once: no library prepares those.
+std::vector<std::optional<HostTimes>> usual_launches(const Work& work) {
+  constexpr std::size_t kFew = 8;
+  struct Times {
+    std::vector<std::int64_t> own_ns;
+    std::vector<std::int64_t> segment_ns;
+  };
+  std::vector<Times> times(work.graph.ranks.size());
+  for (const WorkStream& stream : work.streams()) {
+    const RankGraph& rank = work.graph.ranks[stream.rank];
+    for (const WorkItem& item : stream.items) {
+      const NodeIndex call = rank.ops[item.ref.op].call;
+      if (!is_pointwise(item.kind) || call == kNoNode || rank.calls[call].ops.size() != 1) continue;
+      times[stream.rank].own_ns.push_back(rank.calls[call].own_ns);
+      times[stream.rank].segment_ns.push_back(rank.calls[call].segment_ns);
+    }
+  }
+  std::vector<std::optional<HostTimes>> usual(times.size());
+  for (std::size_t r = 0; r < times.size(); ++r) {
+    if (times[r].own_ns.size() < kFew) continue;
+    usual[r] = HostTimes{quantile_of(times[r].own_ns, 0.5), quantile_of(times[r].segment_ns, 0.5)};
+  }
+  return usual;
+}
+
 }  // namespace
 
 Advisor::Advisor(const RunFacts& run, const AdviceOptions& options) : run_(run) {
@@ -79,6 +107,7 @@ Advisor::Advisor(const RunFacts& run, const AdviceOptions& options) : run_(run) 
   remove_recording_cost();
   Work work(run_, graph_);
   if (rates_) work.set_rates(*rates_);
+  launch_costs_.usual = usual_launches(work);
   if (!options.first_only || !find_first_card(work, options)) find_cards(work, options);
 }
 
@@ -91,7 +120,7 @@ void Advisor::remove_recording_cost() {
 }
 
 void Advisor::take_rates(std::optional<Rates> rates, const std::string& asked_gpu) {
-  graph_costs_ = kUsualGraphCosts;
+  launch_costs_ = {kGraphNs, kGraphNodeNs, kGraphGapNs};
   rates_ = std::move(rates);
   if (!rates_) return;
   const std::set<std::string> gpus = gpus_of(run_);
@@ -100,8 +129,8 @@ void Advisor::take_rates(std::optional<Rates> rates, const std::string& asked_gp
   else if (!gpus.empty() && gpus != std::set{rates_->gpu()})
     advice_.other_rates = fmt::format("rates are those of {}, the run is of {}", rates_->gpu(), fmt::join(gpus, ", "));
   if (const std::optional<double> base_ns = rates_->graph_launch_ns(0)) {
-    graph_costs_.launch_ns = std::max(graph_costs_.launch_ns, *base_ns);
-    graph_costs_.per_node_ns = rates_->graph_launch_ns(1).value_or(*base_ns) - *base_ns;
+    launch_costs_.graph_ns = std::max(launch_costs_.graph_ns, *base_ns);
+    launch_costs_.per_node_ns = rates_->graph_launch_ns(1).value_or(*base_ns) - *base_ns;
   }
 }
 
@@ -114,7 +143,7 @@ std::vector<std::int64_t> Advisor::steps_ns(const std::vector<Edit>& edits, Scra
     DependencyGraph& graph = scratch[worker];
     for (std::size_t i = worker; i < edits.size(); i += workers) {
       graph = graph_;
-      apply(*edits[i].change, edits[i].estimate, graph_costs_, graph);
+      apply(*edits[i].change, edits[i].estimate, launch_costs_, graph);
       steps[i] = replayed_step_ns(graph, replay(graph), run_);
     }
   });
@@ -124,7 +153,7 @@ std::vector<std::int64_t> Advisor::steps_ns(const std::vector<Edit>& edits, Scra
 DependencyGraph Advisor::edited(const std::vector<const Change*>& changes, Estimate estimate) const {
   DependencyGraph graph = graph_;
   for (const Change* change : changes)
-    apply(*change, estimate, graph_costs_, graph);
+    apply(*change, estimate, launch_costs_, graph);
   return graph;
 }
 
@@ -139,14 +168,21 @@ std::vector<Card> Advisor::evaluate(std::vector<Change> changes, Scratch& scratc
     for (const Estimate estimate : kEstimates)
       edits.push_back({&change, estimate});
   const std::vector<std::int64_t> steps = steps_ns(edits, scratch);
-  std::vector<Card> cards(changes.size());
-  for (std::size_t i = 0; i < cards.size(); ++i) {
-    for (std::size_t estimate = 0; estimate < kEstimates.size(); ++estimate)
-      cards[i].saving_ns[estimate] = advice_.step_ns() - steps[i * kEstimates.size() + estimate];
-    std::ranges::sort(cards[i].saving_ns);
-    cards[i].change = std::move(changes[i]);
+  std::vector<Card> cards;
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    std::array<std::int64_t, 3> of_change{};
+    std::copy_n(steps.begin() + static_cast<std::ptrdiff_t>(i * of_change.size()), of_change.size(), of_change.begin());
+    cards.push_back(card_of(std::move(changes[i]), of_change));
   }
   return cards;
+}
+
+Card Advisor::card_of(Change change, const std::array<std::int64_t, 3>& steps_ns) const {
+  Card card{.change = std::move(change)};
+  for (std::size_t estimate = 0; estimate < steps_ns.size(); ++estimate)
+    card.saving_ns[estimate] = advice_.step_ns() - steps_ns[estimate];
+  std::ranges::sort(card.saving_ns);
+  return card;
 }
 
 bool Advisor::is_worth(const Card& card, const AdviceOptions& options) const {
@@ -216,7 +252,9 @@ bool Advisor::find_first_card(const Work& work, const AdviceOptions& options) {
       first = &some[i];
     }
   }
-  Card card = std::move(evaluate({first->change}, scratch).front());
+  const std::vector<std::int64_t> ends =
+      steps_ns({{&first->change, Estimate::kLeast}, {&first->change, Estimate::kMost}}, scratch);
+  Card card = card_of(first->change, {ends[0], advice_.step_ns() - saved_ns, ends[1]});
   if (!is_worth(card, options)) return false;
   advice_.cards.push_back(std::move(card));
   return true;

@@ -123,12 +123,13 @@ class Advisor {
   bool find_first_card(const Work& work, const AdviceOptions& options);
   bool is_worth(const Card& card, const AdviceOptions& options) const;
   std::vector<Card> evaluate(std::vector<Change> changes, Scratch& scratch) const;
+  Card card_of(Change change, const std::array<std::int64_t, 3>& steps_ns) const;
   std::vector<const Change*> changes_of(const std::vector<std::string>& ids) const;
 
   const RunFacts& run_;
   DependencyGraph graph_;
   std::optional<Rates> rates_;
-  GraphCosts graph_costs_;
+  LaunchCosts launch_costs_;
   Advice advice_;
   std::vector<Change> others_;  // that are worth no card by themselves
 };

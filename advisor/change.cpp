@@ -3,22 +3,17 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <map>
 
 namespace swinscope {
 namespace {
 
-// The call falls away, and what the host did between it and the next one: the framework's way to that launch. Some of
-// that may stay.
-void remove_call(RankGraph& rank, const std::vector<NodeIndex>& next, NodeIndex index, Estimate estimate) {
+// The call falls away, and the host's way to it from the call before it. Some of that may stay.
+void remove_call(CallNode& call, Estimate estimate) {
   constexpr std::array kKept = {0.5, 0.1, 0.0};
-  CallNode& call = rank.calls[index];
   call.own_ns = 0;
   call.is_launch = false;
-  if (next[index] == kNoNode) return;
-  CallNode& after = rank.calls[next[index]];
-  if (after.handed_by != kNoNode || !after.is_launch || after.segment_ns > kLongestDispatchNs) return;
-  after.segment_ns = std::llround(kKept[static_cast<std::size_t>(estimate)] * static_cast<double>(after.segment_ns));
+  if (call.handed_by != kNoNode || call.segment_ns > kLongestDispatchNs) return;
+  call.segment_ns = std::llround(kKept[static_cast<std::size_t>(estimate)] * static_cast<double>(call.segment_ns));
 }
 
 class Remover {
@@ -32,24 +27,27 @@ class Remover {
     op.duration_ns = 0;
     op.gap_ns = 0;
     if (op.call == kNoNode) return;
-    const CallNode& call = rank.calls[op.call];
+    CallNode& call = rank.calls[op.call];
     bool all = call.waits.size() == 0;
     for (NodeIndex other = call.ops.begin; all && other < call.ops.end; ++other)
       all = rank.ops[other].is_removed;
-    if (all) remove_call(rank, next_of(ref.rank), op.call, estimate_);
+    if (all) remove_call(call, estimate_);
   }
 
  private:
-  const std::vector<NodeIndex>& next_of(std::uint32_t rank) {
-    const auto [found, is_new] = next_.try_emplace(rank);
-    if (is_new) found->second = next_calls(graph_.ranks[rank]);
-    return found->second;
-  }
-
   DependencyGraph& graph_;
   Estimate estimate_;
-  std::map<std::uint32_t, std::vector<NodeIndex>> next_;
 };
+
+// A kernel of one's own is launched without what a library does before it launches: descriptors, the choice of a
+// kernel.
+void launch_as_usual(const std::optional<HostTimes>& usual, Estimate estimate, NodeIndex op, RankGraph& rank) {
+  if (!usual || estimate == Estimate::kLeast || rank.ops[op].call == kNoNode) return;
+  CallNode& call = rank.calls[rank.ops[op].call];
+  if (call.ops.size() != 1 || call.segment_ns > kLongestDispatchNs) return;
+  call.own_ns = std::min(call.own_ns, usual->own_ns);
+  call.segment_ns = std::min(call.segment_ns, usual->segment_ns);
+}
 
 double new_time_ns(const Scaled& scaled, std::size_t estimate, const OpNode& op, double others_ns) {
   const auto now_ns = static_cast<double>(op.duration_ns);
@@ -57,10 +55,10 @@ double new_time_ns(const Scaled& scaled, std::size_t estimate, const OpNode& op,
   return op.has_half_values ? scaled.times->halved_ns[estimate] : scaled.times->ns[estimate];
 }
 
-void capture(const Captured& captured, Estimate estimate, const GraphCosts& costs, RankGraph& rank) {
+void capture(const Captured& captured, Estimate estimate, const LaunchCosts& costs, RankGraph& rank) {
   // What of the host's work between launches stays where a graph is launched.
   const double kept = estimate == Estimate::kMost ? 0.0 : estimate == Estimate::kLikely ? 0.02 : 0.1;
-  const auto launch_ns = std::llround(costs.launch_ns + costs.per_node_ns * static_cast<double>(captured.nodes));
+  const auto launch_ns = std::llround(costs.graph_ns + costs.per_node_ns * static_cast<double>(captured.nodes));
   std::int64_t host_ns = launch_ns;
   bool is_first = true;
   for (const NodeIndex index : captured.calls) {
@@ -147,7 +145,7 @@ std::vector<OpRef> Change::removed() const {
   return all;
 }
 
-void apply(const Change& change, Estimate estimate, const GraphCosts& costs, DependencyGraph& graph) {
+void apply(const Change& change, Estimate estimate, const LaunchCosts& costs, DependencyGraph& graph) {
   Remover remover(graph, estimate);
   const auto op_of = [&](const OpRef& ref) -> OpNode& { return graph.ranks[ref.rank].ops[ref.op]; };
   const auto is_taken = [&](const OpRef& ref) { return op_of(ref).is_removed || op_of(ref).collective != kNoNode; };
@@ -173,6 +171,8 @@ void apply(const Change& change, Estimate estimate, const GraphCosts& costs, Dep
     op.has_half_values |= scaled.halves_values;
     for (const OpRef& other : others)
       remover.remove(other);
+    if (!change.keeps_launches && kept.rank < costs.usual.size())
+      launch_as_usual(costs.usual[kept.rank], estimate, kept.op, graph.ranks[kept.rank]);
   }
   for (const Captured& captured : change.captured)
     capture(captured, estimate, costs, graph.ranks[captured.rank]);

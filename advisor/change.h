@@ -81,6 +81,9 @@ struct Change {
   std::vector<Scaled> scaled;
   std::vector<Captured> captured;
   std::vector<Overlapped> overlapped;
+  // The host takes as long to launch the changed work as it does now: the same library computes it. Otherwise it is
+  // launched as what no library prepares (LaunchCosts::usual).
+  bool keeps_launches = false;
   // Changes with the same words here exclude each other: products have one precision. Empty: it excludes none.
   std::string alternative;
 
@@ -88,11 +91,19 @@ struct Change {
   std::vector<OpRef> removed() const;
 };
 
-// What launching costs within a CUDA graph.
-struct GraphCosts {
-  double launch_ns = 0;    // the host's call
+// Of the host, for one launch: its call, and the way from the call before it.
+struct HostTimes {
+  std::int64_t own_ns = 0;
+  std::int64_t segment_ns = 0;
+};
+
+// What launching costs after a change.
+struct LaunchCosts {
+  double graph_ns = 0;     // the host's call that launches a CUDA graph
   double per_node_ns = 0;  // of it, for each node
   double gap_ns = 0;       // from one node to the next
+  // Of kernels that no library prepares, by DependencyGraph::ranks; nothing: not known.
+  std::vector<std::optional<HostTimes>> usual = {};
 };
 
 // So much before it does: what of that lies before the end of the one before it takes none of its own time any more.
@@ -102,6 +113,6 @@ void start_earlier(OpNode& op, std::int64_t ns);
 std::vector<NodeIndex> next_calls(const RankGraph& rank);
 
 // Of places whose work an earlier change has taken over, in part or whole, nothing is changed.
-void apply(const Change& change, Estimate estimate, const GraphCosts& costs, DependencyGraph& graph);
+void apply(const Change& change, Estimate estimate, const LaunchCosts& costs, DependencyGraph& graph);
 
 }  // namespace swinscope

@@ -37,8 +37,7 @@ std::int64_t median_launch_ns(const DependencyGraph& graph) {
   for (const RankGraph& rank : graph.ranks)
     for (const CallNode& call : rank.calls)
       if (call.is_launch) own_ns.push_back(call.own_ns);
-  std::ranges::sort(own_ns);
-  return quantile(own_ns, 0.5);
+  return quantile_of(own_ns, 0.5);
 }
 
 // The least cost from 0 to `most` with which the step is no longer than `wanted`; `most` where there is none.
@@ -71,8 +70,10 @@ class CostFinder {
     constexpr double kMostSpread = 0.05;  // steps that differ more are the host's doing
     const double of_the_gpu =
         (1 - std::clamp(timed.spread.value_or(0), kLeastSpread, kMostSpread)) * static_cast<double>(timed_ns);
+    const bool is_of_the_host = static_cast<double>(step_with_host(0, 0)) <= of_the_gpu;
+    const bool is_explained = least_ns <= timed_ns && (usual_cost() == 0 || cost.per_launch_ns <= usual_cost());
+    if (is_of_the_host && !is_explained) return of_slower_host(cost);
     if (static_cast<double>(least_ns) <= of_the_gpu) return cost;
-    if (least_ns > timed_ns && static_cast<double>(step_with_host(0, 0)) <= of_the_gpu) return of_slower_host(cost);
     cost.per_launch_ns = std::max(cost.per_launch_ns, usual_cost());
     if (least_ns <= timed_ns) return cost;
     const auto without_gaps = [&](std::int64_t ns) { return step_with(cost.per_launch_ns, ns); };

@@ -14,11 +14,15 @@ std::int64_t threads_of(const LaunchConfig& config) {
   return count(config.grid) * count(config.block);
 }
 
+// Where blocks share the sum of a value, a second kernel adds what they have: so libraries name it.
+bool sums_parts(std::string_view kernel) {
+  return kernel.find("splitKreduce") != std::string_view::npos ||
+         kernel.find("execute_split_k_kernel") != std::string_view::npos;
+}
+
 // Inputs in 32 bits may be rounded to TF32 by the kernel, whose name then says so.
-std::string_view precision_of(const OperationPayload& what, std::string_view kernel) {
-  const auto holds = [&](std::string_view word) { return kernel.find(word) != std::string_view::npos; };
-  const bool is_tf32 = what.precision == "fp32" && (holds("tf32") || holds("s1688"));
-  return is_tf32 ? std::string_view("tf32") : std::string_view(what.precision);
+bool rounds_to_tf32(std::string_view kernel) {
+  return kernel.find("tf32") != std::string_view::npos || kernel.find("s1688") != std::string_view::npos;
 }
 
 // Whether a call that waits stands between two of a rank's.
@@ -73,13 +77,15 @@ Work::Work(const RunFacts& of, const DependencyGraph& in) : run(of), graph(in) {
       item.event = op.event;
       item.kind = rank.gpu.operation[op.event];
       item.duration_ns = op.duration_ns;
-      item.kernel = brief_name(rank, op.event);
+      const Named& name = named(rank, op.event);
+      item.kernel = name.brief;
       item.full_name = run.trace.text(rank.gpu.name[op.event]);
       const OperationId id = operations.of_event(op.event);
       if (id != kNoOperation) {
         item.operation = &operations.all()[id];
         item.what = operations.what_of_event(op.event);
-        item.precision = precision_of(*item.what, item.full_name);
+        item.precision = item.what->precision;
+        if (name.rounds_to_tf32 && item.precision == "fp32") item.precision = "tf32";
       }
       if (rank.gpu.kind[op.event] == GpuKind::kKernel)
         item.threads = threads_of(rank.configs[rank.gpu.config[op.event]]);
@@ -87,6 +93,7 @@ Work::Work(const RunFacts& of, const DependencyGraph& in) : run(of), graph(in) {
       stream.rank = r;
       const bool follows = !stream.items.empty() && op.before == stream.items.back().ref.op;
       item.is_split = !follows || op.waits.size() > 0 || waits.between(nodes.ops[op.before].call, op.call);
+      item.is_part = !item.is_split && name.sums_parts;
       stream.items.push_back(item);
     }
     for (auto& [lane, stream] : by_lane)
@@ -95,10 +102,13 @@ Work::Work(const RunFacts& of, const DependencyGraph& in) : run(of), graph(in) {
   find_copy_rate();
 }
 
-std::string_view Work::brief_name(const Rank& rank, EventIndex event) {
-  if (rank.gpu.kind[event] != GpuKind::kKernel) return run.trace.text(rank.gpu.name[event]);
-  const auto [entry, is_new] = briefly_.try_emplace(rank.gpu.name[event]);
-  if (is_new) entry->second = brief_kernel_name(run.trace.text(rank.gpu.name[event]));
+const Work::Named& Work::named(const Rank& rank, EventIndex event) {
+  const auto [entry, is_new] = by_name_.try_emplace(rank.gpu.name[event]);
+  if (is_new) {
+    const std::string_view name = run.trace.text(rank.gpu.name[event]);
+    const bool is_kernel = rank.gpu.kind[event] == GpuKind::kKernel;
+    entry->second = {is_kernel ? brief_kernel_name(name) : std::string(name), rounds_to_tf32(name), sums_parts(name)};
+  }
   return entry->second;
 }
 

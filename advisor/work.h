@@ -27,6 +27,7 @@ struct WorkItem {
   std::string_view precision;              // fp32, tf32, fp16, …; empty: not known
   // Threads of the launch: for kernels that give each element a thread, their number of elements. 0: no kernel.
   std::int64_t threads = 0;
+  bool is_part = false;   // of the product before it: it adds what blocks have computed of the same values
   bool is_split = false;  // the host waited for something, or another stream, between the one before it and this
 };
 
@@ -68,7 +69,13 @@ class Work {
   const DependencyGraph& graph;
 
  private:
-  std::string_view brief_name(const Rank& rank, EventIndex event);
+  // What follows from a kernel's name.
+  struct Named {
+    std::string brief;
+    bool rounds_to_tf32 = false;
+    bool sums_parts = false;
+  };
+  const Named& named(const Rank& rank, EventIndex event);
   void find_copy_rate();
 
   std::vector<WorkStream> streams_;
@@ -76,7 +83,7 @@ class Work {
   const Rates* rates_ = nullptr;
   double copy_rate_ = 0;
   std::string copy_rate_source_;
-  std::unordered_map<StringId, std::string> briefly_;  // by full name
+  std::unordered_map<StringId, Named> by_name_;  // by full name
 };
 
 }  // namespace swinscope

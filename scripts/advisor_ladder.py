@@ -6,7 +6,7 @@ usage: swinscope sweep --vary level=eager,tensorcore,fused,window,attention,grap
        python3 scripts/advisor_ladder.py --swinscope build/release/bin/swinscope [--warmup-steps 30] [--ledger FILE] DIR…
 
 A rung is the changes that it and those below it make (RUNGS). Prints a table in Markdown and the median and largest error of the changed
-program's step; not of unsteady ones, whose steps, or those of `eager`, differ by more than 5 % (quartiles over median), nor of those that the
+program's step, the median of its timing runs (with the half width of its 95 % confidence interval where there are several); not of unsteady ones, whose steps, or those of `eager`, differ by more than 5 % (quartiles over median), nor of those that the
 host is said to decide. --ledger: only predicts, and writes the predictions down before the other rungs are looked at.
 """
 import argparse
@@ -82,10 +82,15 @@ def ids_of(advice, rung, base):
     return ids + ["precision-fp32-fp16" if kind == "precision" else kind for kind in sorted(kinds)]
 
 
-def spreads(arguments, folder):
-    """Of the single steps without a recorder, by rung, in per cent."""
-    rows = swinscope(arguments, "analyze", folder)["point_steps"]
-    return {row["point"].removeprefix("level="): row["spread_percent"] for row in rows}
+def measured(arguments, folder):
+    """By rung: the step of the timing runs, how well it is known (nothing for one run), and how far single steps differ, in per cent."""
+    data = swinscope(arguments, "analyze", folder)
+    spreads = {row["point"].removeprefix("level="): row["spread_percent"] for row in data["point_steps"]}
+    return {row["level"]: (row["step_ns"], row["step_ci95_ns"], spreads[row["level"]]) for row in data["points"]}
+
+
+def in_ms(step_ns, interval_ns):
+    return f"{step_ns * 1e-6:.2f}" + (f" ± {interval_ns * 1e-6:.2f}" if interval_ns else "")
 
 
 def main():
@@ -93,7 +98,7 @@ def main():
     lines, errors, outside = [], [], 0
     for folder in arguments.folders:
         advice = advise(arguments, folder)
-        spread = spreads(arguments, folder)
+        steps = measured(arguments, folder)
         for rung in RUNGS:
             ids = ids_of(advice, rung, is_base(folder))
             words = ["--apply", ",".join(ids)]
@@ -102,17 +107,16 @@ def main():
             joint = advise(arguments, folder, *words)
             if arguments.ledger:
                 continue
-            alone = os.path.join(folder, f"level{rung}", "timing1")
-            measured = swinscope(arguments, "analyze", alone, "--warmup-steps", str(arguments.warmup_steps))["step_ns"]
-            error = 100 * (joint["joint_step_ns"] - measured) / measured
-            remarks = ["unsteady"] if max(spread["eager"], spread[rung]) > UNSTEADY_PERCENT else []
+            step_ns, interval_ns, spread = steps[rung]
+            error = 100 * (joint["joint_step_ns"] - step_ns) / step_ns
+            remarks = ["unsteady"] if max(steps["eager"][2], spread) > UNSTEADY_PERCENT else []
             if joint["joint_by_gpu_ns"] < OF_THE_HOST * joint["joint_step_ns"]:
                 remarks.append("the host's")
             if not remarks:
                 errors.append(abs(error))
-                outside += not joint["joint_step_least_ns"] <= measured <= joint["joint_step_most_ns"]
+                outside += not joint["joint_step_least_ns"] <= step_ns <= joint["joint_step_most_ns"]
             lines.append(f"| {folder} | {rung} | {joint['joint_step_ns'] * 1e-6:.2f} | {joint['joint_step_least_ns'] * 1e-6:.2f} to "
-                         f"{joint['joint_step_most_ns'] * 1e-6:.2f} | {measured * 1e-6:.2f} | {', '.join([f'{error:+.1f} %', *remarks])} |")
+                         f"{joint['joint_step_most_ns'] * 1e-6:.2f} | {in_ms(step_ns, interval_ns)} | {', '.join([f'{error:+.1f} %', *remarks])} |")
     if arguments.ledger:
         print(f"{arguments.ledger}: predictions of {', '.join(arguments.folders)}")
         return

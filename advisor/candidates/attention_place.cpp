@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kLongest = 24;
 
-bool is_set(const WorkItem& item) { return item.kind == OperationKind::kSet; }
+bool is_set(const WorkItem& item) { return item.kind == OperationKind::kSet || item.is_part; }
 // What may lie between the products: scale, bias, mask, softmax, dropout, changes of precision and order, sums of the
 // bias's gradient.
 bool may_lie_between(const WorkItem& item) {

@@ -52,7 +52,14 @@ bool is_training(const Work& work) {
   });
 }
 
-bool is_product(const WorkItem& item) { return item.kind == OperationKind::kGemm; }
+bool is_product(const WorkItem& item) { return item.kind == OperationKind::kGemm && !item.is_part; }
+
+std::size_t end_of_product(const std::vector<WorkItem>& items, std::size_t product) {
+  std::size_t end = product + 1;
+  while (end < items.size() && items[end].is_part)
+    ++end;
+  return end;
+}
 
 std::optional<ProductShape> single_product(const WorkItem& item) {
   if (!is_product(item) || item.operation == nullptr) return std::nullopt;
@@ -69,7 +76,7 @@ Scaled& add_place(const std::vector<const WorkItem*>& chain, const WorkItem& kep
   Scaled& place = change.scaled.emplace_back(Scaled{.op = kept.ref});
   for (const WorkItem* item : chain) {
     change.evidence.push_back(item->ref);
-    if (item != &kept) place.instead_of.push_back(item->ref);
+    if (item != &kept) (item->is_part ? place.beside : place.instead_of).push_back(item->ref);
   }
   return place;
 }

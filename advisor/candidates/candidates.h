@@ -56,11 +56,13 @@ std::span<const ChangeKind> change_kinds();
 // Of its time what elementwise work takes as part of another kernel; by Estimate.
 inline constexpr std::array<double, 3> kOfFused = {0.5, 0.15, 0};
 bool is_training(const Work& work);     // it has a backward pass, or an optimizer's step
-bool is_product(const WorkItem& item);  // a matrix product
+bool is_product(const WorkItem& item);  // a matrix product, or the first kernel of one
 // Of one that is no batch of products; nothing where its shape is not known.
 std::optional<ProductShape> single_product(const WorkItem& item);
 bool is_pointwise(OperationKind kind);  // reads and writes each element once: elementwise, layout, norm, softmax
-// A place of a change: `kept`, one of the chain, does the work of all.
+// The kernels that sum the parts of the product at `product`, and where what follows them begins.
+std::size_t end_of_product(const std::vector<WorkItem>& items, std::size_t product);
+// A place of a change: `kept`, one of the chain, does the work of all; sums of a product's parts need not be there.
 Scaled& add_place(const std::vector<const WorkItem*>& chain, const WorkItem& kept, Change& change);
 // As add_place(), but of the chain only `needed` has to be there when it is made: earlier changes may have taken the
 // rest.

@@ -1,13 +1,6 @@
 #include "advisor/candidates/candidates.h"
 
 namespace swinscope {
-namespace {
-
-bool is_split_k(const WorkItem& item) {
-  return !item.is_split && item.kernel.find("splitKreduce") != std::string_view::npos;
-}
-
-}  // namespace
 
 std::vector<Change> find_epilogues(const Work& work) {
   constexpr std::size_t kMost = 3;    // bias, activation, residual
@@ -16,10 +9,9 @@ std::vector<Change> find_epilogues(const Work& work) {
   for (const WorkStream& stream : work.streams()) {
     const std::vector<WorkItem>& items = stream.items;
     for (std::size_t i = 0; i < items.size(); ++i) {
-      if (items[i].kind != OperationKind::kGemm && items[i].kind != OperationKind::kConv) continue;
+      if (!is_product(items[i]) && items[i].kind != OperationKind::kConv) continue;
       std::vector<const WorkItem*> chain = {&items[i]};
-      // The sums of parts of a product are its own.
-      const std::size_t last = i + 1 < items.size() && is_split_k(items[i + 1]) ? i + 1 : i;
+      const std::size_t last = end_of_product(items, i) - 1;
       std::size_t copies = 0;
       while (chain.size() - copies <= kMost && last + chain.size() < items.size()) {
         const WorkItem& next = items[last + chain.size()];

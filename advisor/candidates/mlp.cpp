@@ -18,7 +18,7 @@ std::vector<const WorkItem*> chain_from(const std::vector<WorkItem>& items, std:
   std::vector<const WorkItem*> chain = {&items[first]};
   for (std::size_t i = first + 1; i < items.size() && i <= first + 1 + kMostBetween && !items[i].is_split; ++i) {
     chain.push_back(&items[i]);
-    if (items[i].kind == OperationKind::kElementwise) continue;
+    if (items[i].kind == OperationKind::kElementwise || items[i].is_part) continue;
     const std::optional<ProductShape> narrow = single_product(items[i]);
     const bool reads_it = narrow && narrow->m == wide->m && narrow->k == wide->n && narrow->n <= kLongestRow;
     return reads_it && chain.size() > 2 ? chain : std::vector<const WorkItem*>();

@@ -25,6 +25,7 @@ const WorkItem* writer_of(const std::vector<WorkItem>& items, std::size_t norm) 
   std::size_t biases = 0;
   for (std::size_t i = norm; i > 0 && !items[i].is_split; --i) {
     const WorkItem& before = items[i - 1];
+    if (before.is_part) continue;
     if (before.kind == OperationKind::kLayout && copies++ < kCopies) continue;
     if (before.kind == OperationKind::kElementwise && biases++ == 0) continue;
     const std::optional<ProductShape> shape = single_product(before);

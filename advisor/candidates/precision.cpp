@@ -28,7 +28,7 @@ constexpr std::array kTargets = {
     Target{"bf16", "fp8", false, "3 bits of mantissa: scales for each tensor, and accuracy has to be measured"}};
 
 bool has_product(const WorkItem& item) {
-  return (item.kind == OperationKind::kGemm || item.kind == OperationKind::kConv) && item.operation != nullptr;
+  return (is_product(item) || item.kind == OperationKind::kConv) && item.operation != nullptr;
 }
 
 // What lies between the products, in values of half the bits: elementwise and layout kernels move half the bytes.
@@ -128,7 +128,7 @@ std::vector<Change> find_precisions(const Work& work) {
       for (std::size_t i = 0; i < stream.items.size(); ++i) {
         const WorkItem& item = stream.items[i];
         const WorkItem* next = i + 1 < stream.items.size() ? &stream.items[i + 1] : nullptr;
-        if (item.operation == nullptr || item.precision != target.from) continue;
+        if (item.operation == nullptr || item.precision != target.from || item.is_part) continue;
         if (!fits_tensor_cores(item)) {
           ++staying;
           continue;
@@ -138,8 +138,11 @@ std::vector<Change> find_precisions(const Work& work) {
           if (!factor) continue;
           beside.add_to(*factor, item);
           ++products;
+          Scaled& place = change.scaled.emplace_back(
+              Scaled{.op = item.ref, .factor = *factor, .share = *factor, .halves_values = target.halves_bytes});
           change.evidence.push_back(item.ref);
-          change.scaled.push_back({.op = item.ref, .factor = *factor, .halves_values = target.halves_bytes});
+          for (std::size_t part = i + 1; part < end_of_product(stream.items, i); ++part)
+            place.beside.push_back(stream.items[part].ref);
         } else if (target.halves_bytes) {
           std::optional<std::array<double, 3>> factor = factor_between(item, next);
           if (!factor) continue;
@@ -171,6 +174,7 @@ std::vector<Change> find_precisions(const Work& work) {
           "parameters stay in 32 bits, as automatic mixed precision leaves them: half of the casts of parameters, "
           "gradients and inputs become part of other kernels");
     change.accuracy = target.accuracy;
+    change.keeps_launches = is_torch(work);  // its operators call the same libraries
     change.alternative = fmt::format("precision of {}", target.from);
     if (target.to == "fp8") change.confidence = Confidence::kSpeculative;  // what it does to results has to be measured
     found.push_back(std::move(change));

@@ -12,7 +12,10 @@ constexpr Reached kReached = {{0.45, 0.65, 0.9}, {0.2, 0.33, 0.55}};
 // The product whose result the attention reads: queries, keys and values of all its tokens at once.
 const WorkItem* projection_before(const std::vector<WorkItem>& items, const AttentionPlace& place) {
   if (place.begin == 0 || items[place.begin].is_split) return nullptr;
-  const WorkItem& before = items[place.begin - 1];
+  std::size_t last = place.begin - 1;
+  while (last > 0 && items[last].is_part)
+    --last;
+  const WorkItem& before = items[last];
   const std::optional<ProductShape> shape = single_product(before);
   if (!shape || shape->n != 3 * shape->k || !are_of_one_block(before, items[place.begin])) return nullptr;
   return &before;

@@ -471,6 +471,25 @@ TEST(Precision, TakesTheMeasuredRatesOfBoth) {
   expect_factors(found[2].scaled.at(0), {(1.25 * 25 + 4) / 50, (25.0 + 2) / 50, 0.85 * 25 / 50});
 }
 
+// The sums of a product's parts are part of its time, and no kernel of their own in another precision: a quarter of
+// both.
+TEST(Precision, IsOfAProductWithTheSumsOfItsParts) {
+  for (const std::string_view sums :
+       {"void cublasLt::splitKreduce_kernel<32>(int)", "sm80_xmma_gemm_execute_split_k_kernel__5x_cublas"}) {
+    Candidates run([&](HandStep& step) {
+      step.kernel(kGemm, 190, {}, layer("fp32")).kernel(sums, 10, {}, layer("fp32")).kernel(kNorm, 90);
+    });
+    const Rates rates = Rates::parse(kRates, "test.json");
+    run.work().set_rates(rates);
+    const std::vector<Change> found = find_precisions(run.work());
+    ASSERT_THAT(found, SizeIs(2));
+    EXPECT_EQ(found[1].id, "precision-fp32-fp16");
+    ASSERT_THAT(found[1].scaled, SizeIs(1));
+    EXPECT_THAT(run.names(found[1].removed()), ElementsAre(sums));
+    EXPECT_THAT(run.times(found[1])[1], DoubleNear(50, 1e-9));
+  }
+}
+
 // With 16 bits, what lies between moves half the bytes: not what a softmax reads, and nothing of the optimizer.
 TEST(Precision, HalvesTheBytesBetweenProducts) {
   const std::string fp32 = R"("class": "other", "precision": "fp32")";
