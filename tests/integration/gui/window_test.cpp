@@ -223,7 +223,7 @@ TEST_F(MainWindowTest, ThePaletteFindsAndDoesACommand) {
   auto* list = palette->findChild<QListWidget*>();
   const int all = list->count();
   QTest::keyClicks(search, QStringLiteral("view kern"));
-  ASSERT_EQ(list->count(), 1);
+  ASSERT_GE(list->count(), 1);
   EXPECT_LT(list->count(), all);
   QTest::keyClick(search, Qt::Key_Return);
   EXPECT_EQ(window_.page_id(), QStringLiteral("kernels"));

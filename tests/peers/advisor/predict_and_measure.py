@@ -62,7 +62,8 @@ NO_GPU_WORK = "the trace has no GPU events"  # so the advisor says
 SAVES_NOTHING = "none saves"
 STEADY = 0.05
 STEPS = 6  # traced, after a first one that fills the device's queue
-TIMING_RUNS, REPLAY_WARMUP, REPLAY_STEPS = 3, 8, 40
+TIMING_RUNS = 3
+REPLAY_WARMUP, REPLAY_STEPS = 30, 60  # until the device's queue is full: before that the host's steps are shorter than the device's
 
 
 def mode_of(case):
