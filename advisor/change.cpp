@@ -7,12 +7,18 @@
 namespace swinscope {
 namespace {
 
-// The call falls away, and the host's way to it from the call before it. Some of that may stay.
-void remove_call(CallNode& call, Estimate estimate) {
+// Whether the host came to it from another launch: before the first one of a step it does other things, too.
+bool follows_a_launch(const CallNode& call, const RankGraph& rank) {
+  return call.before != kNoNode && call.handed_by == kNoNode && rank.calls[call.before].ops.size() > 0 &&
+         call.segment_ns <= kLongestDispatchNs;
+}
+
+// The call falls away, and the host's way to it from the launch before it. Some of that may stay.
+void remove_call(CallNode& call, const RankGraph& rank, Estimate estimate) {
   constexpr std::array kKept = {0.5, 0.1, 0.0};
   call.own_ns = 0;
   call.is_launch = false;
-  if (call.handed_by != kNoNode || call.segment_ns > kLongestDispatchNs) return;
+  if (!follows_a_launch(call, rank)) return;
   call.segment_ns = std::llround(kKept[static_cast<std::size_t>(estimate)] * static_cast<double>(call.segment_ns));
 }
 
@@ -31,7 +37,7 @@ class Remover {
     bool all = call.waits.size() == 0;
     for (NodeIndex other = call.ops.begin; all && other < call.ops.end; ++other)
       all = rank.ops[other].is_removed;
-    if (all) remove_call(call, estimate_);
+    if (all) remove_call(call, rank, estimate_);
   }
 
  private:
@@ -44,9 +50,9 @@ class Remover {
 void launch_as_usual(const std::optional<HostTimes>& usual, Estimate estimate, NodeIndex op, RankGraph& rank) {
   if (!usual || estimate == Estimate::kLeast || rank.ops[op].call == kNoNode) return;
   CallNode& call = rank.calls[rank.ops[op].call];
-  if (call.ops.size() != 1 || call.segment_ns > kLongestDispatchNs) return;
+  if (call.ops.size() != 1) return;
   call.own_ns = std::min(call.own_ns, usual->own_ns);
-  call.segment_ns = std::min(call.segment_ns, usual->segment_ns);
+  if (follows_a_launch(call, rank)) call.segment_ns = std::min(call.segment_ns, usual->segment_ns);
 }
 
 double new_time_ns(const Scaled& scaled, std::size_t estimate, const OpNode& op, double others_ns) {
