@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <map>
 
 namespace swinscope {
 namespace {
@@ -13,13 +14,19 @@ bool follows_a_launch(const CallNode& call, const RankGraph& rank) {
          call.segment_ns <= kLongestDispatchNs;
 }
 
-// The call falls away, and the host's way to it from the launch before it. Some of that may stay.
-void remove_call(CallNode& call, const RankGraph& rank, Estimate estimate) {
+// The call falls away, and the host's way to it from the launch before it; of the first one, its way to the next. Some
+// of that may stay.
+void remove_call(RankGraph& rank, const std::vector<NodeIndex>& next, NodeIndex index, Estimate estimate) {
   constexpr std::array kKept = {0.5, 0.1, 0.0};
-  call.own_ns = 0;
-  call.is_launch = false;
-  if (!follows_a_launch(call, rank)) return;
-  call.segment_ns = std::llround(kKept[static_cast<std::size_t>(estimate)] * static_cast<double>(call.segment_ns));
+  CallNode* call = &rank.calls[index];
+  call->own_ns = 0;
+  call->is_launch = false;
+  if (!follows_a_launch(*call, rank)) {
+    if (next[index] == kNoNode) return;
+    call = &rank.calls[next[index]];
+    if (!call->is_launch || !follows_a_launch(*call, rank)) return;
+  }
+  call->segment_ns = std::llround(kKept[static_cast<std::size_t>(estimate)] * static_cast<double>(call->segment_ns));
 }
 
 class Remover {
@@ -33,16 +40,23 @@ class Remover {
     op.duration_ns = 0;
     op.gap_ns = 0;
     if (op.call == kNoNode) return;
-    CallNode& call = rank.calls[op.call];
+    const CallNode& call = rank.calls[op.call];
     bool all = call.waits.size() == 0;
     for (NodeIndex other = call.ops.begin; all && other < call.ops.end; ++other)
       all = rank.ops[other].is_removed;
-    if (all) remove_call(call, rank, estimate_);
+    if (all) remove_call(rank, next_of(ref.rank), op.call, estimate_);
   }
 
  private:
+  const std::vector<NodeIndex>& next_of(std::uint32_t rank) {
+    const auto [found, is_new] = next_.try_emplace(rank);
+    if (is_new) found->second = next_calls(graph_.ranks[rank]);
+    return found->second;
+  }
+
   DependencyGraph& graph_;
   Estimate estimate_;
+  std::map<std::uint32_t, std::vector<NodeIndex>> next_;
 };
 
 // A kernel of one's own is launched without what a library does before it launches: descriptors, the choice of a

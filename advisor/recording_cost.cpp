@@ -70,7 +70,8 @@ class CostFinder {
     constexpr double kMostSpread = 0.05;  // steps that differ more are the host's doing
     const double of_the_gpu =
         (1 - std::clamp(timed.spread.value_or(0), kLeastSpread, kMostSpread)) * static_cast<double>(timed_ns);
-    const bool is_of_the_host = static_cast<double>(step_with_host(0, 0)) <= of_the_gpu;
+    constexpr double kOfTheHost = 0.9;  // of the step is the GPU's at most, where the host decides it
+    const bool is_of_the_host = static_cast<double>(step_with_host(0, 0)) <= kOfTheHost * static_cast<double>(timed_ns);
     const bool is_explained = least_ns <= timed_ns && (usual_cost() == 0 || cost.per_launch_ns <= usual_cost());
     if (is_of_the_host && !is_explained) return of_slower_host(cost);
     if (static_cast<double>(least_ns) <= of_the_gpu) return cost;

@@ -29,6 +29,7 @@ RUNGS = {
 NEVER = {"epilogue": "add_bias_kernel", "fusion": "split_kernel"}
 # Kinds whose kernels we have for rows of 128 and 256 values only: the first stages of these models.
 OF_BASE = ["projection", "mlp"]
+READS_ROWS = "the product that reads them normalize"  # likewise; products that normalize what they write are of any width
 UNSTEADY_PERCENT = 5
 OF_THE_HOST = 0.9  # what advise warns of
 
@@ -71,6 +72,8 @@ def ids_of(advice, rung, base):
         if card["kind"] in OF_BASE and not base:
             return False
         title = card["change"]
+        if READS_ROWS in title and not base:
+            return False
         if card["kind"] in NEVER and NEVER[card["kind"]] in title:
             return False
         return any(card["kind"] == kind and word in title and (other is None or other not in title) for kind, word, other in wanted)
