@@ -191,7 +191,7 @@ void apply(const Change& change, Estimate estimate, const LaunchCosts& costs, De
     op.has_half_values |= scaled.halves_values;
     for (const OpRef& other : others)
       remover.remove(other);
-    if (!change.keeps_launches && kept.rank < costs.usual.size())
+    if (scaled.is_of_library && !change.keeps_launches && kept.rank < costs.usual.size())
       launch_as_usual(costs.usual[kept.rank], estimate, kept.op, graph.ranks[kept.rank]);
   }
   for (const Captured& captured : change.captured)

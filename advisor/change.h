@@ -44,6 +44,7 @@ struct Scaled {
   // the longest of these does the work of those that are left.
   std::vector<OpRef> beside = {};
   bool halves_values = false;  // what it reads and writes is half as wide from now on
+  bool is_of_library = false;  // it is a product or convolution, whose launch a library prepares
 
   std::vector<OpRef> others() const;  // that may fall away: instead_of and beside
 };
@@ -81,7 +82,7 @@ struct Change {
   std::vector<Scaled> scaled;
   std::vector<Captured> captured;
   std::vector<Overlapped> overlapped;
-  // The host takes as long to launch the changed work as it does now: the same library computes it. Otherwise it is
+  // The host takes as long to launch a library's work as it does now: the same library computes it. Otherwise that is
   // launched as what no library prepares (LaunchCosts::usual).
   bool keeps_launches = false;
   // Changes with the same words here exclude each other: products have one precision. Empty: it excludes none.

@@ -54,6 +54,8 @@ bool is_training(const Work& work) {
 
 bool is_product(const WorkItem& item) { return item.kind == OperationKind::kGemm && !item.is_part; }
 
+bool is_of_library(const WorkItem& item) { return is_product(item) || item.kind == OperationKind::kConv; }
+
 std::size_t end_of_product(const std::vector<WorkItem>& items, std::size_t product) {
   std::size_t end = product + 1;
   while (end < items.size() && items[end].is_part)
@@ -73,7 +75,7 @@ bool is_pointwise(OperationKind kind) {
 }
 
 Scaled& add_place(const std::vector<const WorkItem*>& chain, const WorkItem& kept, Change& change) {
-  Scaled& place = change.scaled.emplace_back(Scaled{.op = kept.ref});
+  Scaled& place = change.scaled.emplace_back(Scaled{.op = kept.ref, .is_of_library = is_of_library(kept)});
   for (const WorkItem* item : chain) {
     change.evidence.push_back(item->ref);
     if (item != &kept) (item->is_part ? place.beside : place.instead_of).push_back(item->ref);
@@ -83,7 +85,7 @@ Scaled& add_place(const std::vector<const WorkItem*>& chain, const WorkItem& kep
 
 Scaled& take_over(const std::vector<const WorkItem*>& chain, const WorkItem& kept,
                   const std::vector<const WorkItem*>& needed, Change& change) {
-  Scaled& place = change.scaled.emplace_back(Scaled{.op = kept.ref});
+  Scaled& place = change.scaled.emplace_back(Scaled{.op = kept.ref, .is_of_library = is_of_library(kept)});
   for (const WorkItem* item : chain) {
     change.evidence.push_back(item->ref);
     if (item == &kept) continue;

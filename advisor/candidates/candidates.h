@@ -62,6 +62,7 @@ std::optional<ProductShape> single_product(const WorkItem& item);
 bool is_pointwise(OperationKind kind);  // reads and writes each element once: elementwise, layout, norm, softmax
 // The kernels that sum the parts of the product at `product`, and where what follows them begins.
 std::size_t end_of_product(const std::vector<WorkItem>& items, std::size_t product);
+bool is_of_library(const WorkItem& item);  // a product or a convolution
 // A place of a change: `kept`, one of the chain, does the work of all; sums of a product's parts need not be there.
 Scaled& add_place(const std::vector<const WorkItem*>& chain, const WorkItem& kept, Change& change);
 // As add_place(), but of the chain only `needed` has to be there when it is made: earlier changes may have taken the

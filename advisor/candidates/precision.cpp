@@ -27,9 +27,7 @@ constexpr std::array kTargets = {
     Target{"fp16", "fp8", false, "3 bits of mantissa: scales for each tensor, and accuracy has to be measured"},
     Target{"bf16", "fp8", false, "3 bits of mantissa: scales for each tensor, and accuracy has to be measured"}};
 
-bool has_product(const WorkItem& item) {
-  return (is_product(item) || item.kind == OperationKind::kConv) && item.operation != nullptr;
-}
+bool has_product(const WorkItem& item) { return is_of_library(item) && item.operation != nullptr; }
 
 // What lies between the products, in values of half the bits: elementwise and layout kernels move half the bytes.
 // Normalization, softmax and losses stay in 32 bits, as automatic mixed precision leaves them, and so do the scores
@@ -138,8 +136,11 @@ std::vector<Change> find_precisions(const Work& work) {
           if (!factor) continue;
           beside.add_to(*factor, item);
           ++products;
-          Scaled& place = change.scaled.emplace_back(
-              Scaled{.op = item.ref, .factor = *factor, .share = *factor, .halves_values = target.halves_bytes});
+          Scaled& place = change.scaled.emplace_back(Scaled{.op = item.ref,
+                                                            .factor = *factor,
+                                                            .share = *factor,
+                                                            .halves_values = target.halves_bytes,
+                                                            .is_of_library = true});
           change.evidence.push_back(item.ref);
           for (std::size_t part = i + 1; part < end_of_product(stream.items, i); ++part)
             place.beside.push_back(stream.items[part].ref);

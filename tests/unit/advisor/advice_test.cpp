@@ -298,6 +298,19 @@ TEST(Advice, AChangedKernelIsLaunchedAsThoseThatNoLibraryPrepares) {
   EXPECT_EQ(advisor.simulate({"epilogue-1"}), (Ns{64'000, 44'000, 44'000}));
 }
 
+// The way to the launch of a copy is no library's: it stays, however long.
+TEST(Advice, AnotherKernelIsLaunchedAsItIs) {
+  const Trace trace = trace_of_step([](HandStep& step) {
+    for (int i = 0; i < 8; ++i)
+      step.kernel(kAdd, 0);
+    step.wait().pause(20).kernel(kCat, 4);
+  });
+  const RunFacts run(trace, {});
+  const Advisor advisor(run, {});
+  EXPECT_THAT(ids_of(advisor.advice()), Contains("layout-1"));
+  EXPECT_EQ(advisor.advice().step_ns() - advisor.simulate({"layout-1"})[2], 4'000) << "its own time at most";
+}
+
 TEST(Advice, SaysWhatOfAStepIsTheHosts) {
   const Trace trace = trace_of_step([](HandStep& step) {
     for (int i = 0; i < 5; ++i)
