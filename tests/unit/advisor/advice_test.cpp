@@ -296,6 +296,7 @@ TEST(Advice, AChangedKernelIsLaunchedAsThoseThatNoLibraryPrepares) {
   const Advisor advisor(run, {});
   EXPECT_EQ(advisor.advice().step_ns(), 68'000);
   EXPECT_EQ(advisor.simulate({"epilogue-1"}), (Ns{64'000, 44'000, 44'000}));
+  EXPECT_THAT(advice_document(trace, advisor.advice()).notes, Contains(HasSubstr("A changed product is launched")));
 }
 
 // The way to the launch of a copy is no library's: it stays, however long.
@@ -309,6 +310,7 @@ TEST(Advice, AnotherKernelIsLaunchedAsItIs) {
   const Advisor advisor(run, {});
   EXPECT_THAT(ids_of(advisor.advice()), Contains("layout-1"));
   EXPECT_EQ(advisor.advice().step_ns() - advisor.simulate({"layout-1"})[2], 4'000) << "its own time at most";
+  EXPECT_THAT(advice_document(trace, advisor.advice()).notes, Not(Contains(HasSubstr("A changed product"))));
 }
 
 TEST(Advice, SaysWhatOfAStepIsTheHosts) {
