@@ -116,6 +116,17 @@ Measured measure(const Experiment& experiment, const ExperimentPoint& point, con
   return measured;
 }
 
+// What one run does may be chance.
+std::optional<StepDrift> common_drift(const std::vector<Measured>& repeats) {
+  std::optional<StepDrift> common;
+  for (const Measured& repeat : repeats) {
+    const std::optional<StepDrift> own = drift(repeat.steps.single_ns);
+    if (!own || (common && own->gets_longer() != common->gets_longer())) return std::nullopt;
+    if (!common) common = own;
+  }
+  return common;
+}
+
 // What the repeats have in common, and the median of their times.
 void add_repeats(const std::vector<Measured>& repeats, ScalingRow& row) {
   std::vector<double> cpu_utils;
@@ -138,6 +149,7 @@ void add_repeats(const std::vector<Measured>& repeats, ScalingRow& row) {
   row.step_ns = quantile(sorted, 0.5);
   row.step_ci_ns = ci95_half_width(sorted);
   row.step_spread = spread(single_ns.empty() ? sorted : single_ns);
+  row.drift = common_drift(repeats);
 }
 
 ScalingRow measure_point(const Experiment& experiment, const ExperimentPoint& point, OpenedTraces& traces) {

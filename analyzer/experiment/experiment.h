@@ -101,6 +101,7 @@ struct ScalingRow {
       step_ci_ns;                     // half width of the 95 % confidence interval of the mean (Student's t), n >= 2
   std::string step_how;               // by what they are found: 'stdout lines "step N loss N"'
   std::optional<double> step_spread;  // of single steps of all repeats: (third - first quartile) / median
+  std::optional<StepDrift> drift;     // of the first timing run, where that of each one goes the same way
   bool is_period = false;             // of kernels: as likely a layer as a step
   std::int64_t images_per_step = 0;   // of all ranks; 0 unknown
   std::int64_t train_steps = 0;       // of the whole training: ceil(images / images_per_step); 0 unknown

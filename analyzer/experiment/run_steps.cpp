@@ -203,6 +203,23 @@ std::optional<StepRule> rule_by_output(const fs::path& run, int ranks, std::vect
 
 }  // namespace
 
+std::optional<StepDrift> drift(const std::vector<std::int64_t>& single_ns) {
+  constexpr std::size_t kFewest = 9;
+  constexpr double kApart = 0.1;
+  if (single_ns.size() < kFewest) return std::nullopt;
+  const auto third = static_cast<std::ptrdiff_t>(single_ns.size() / 3);
+  std::vector<std::int64_t> early(single_ns.begin(), single_ns.begin() + third);
+  std::vector<std::int64_t> late(single_ns.end() - third, single_ns.end());
+  std::ranges::sort(early);
+  std::ranges::sort(late);
+  const StepDrift found{quantile(early, 0.5), quantile(late, 0.5)};
+  const auto& [lower, upper] = found.gets_longer() ? std::tie(early, late) : std::tie(late, early);
+  const auto least = static_cast<double>(std::min(found.early_ns, found.late_ns));
+  const auto most = static_cast<double>(std::max(found.early_ns, found.late_ns));
+  if (most < (1 + kApart) * least || quantile(lower, 0.75) >= quantile(upper, 0.25)) return std::nullopt;
+  return found;
+}
+
 std::optional<double> spread(std::vector<std::int64_t> single_ns) {
   std::ranges::sort(single_ns);
   const std::int64_t median = quantile(single_ns, 0.5);

@@ -28,6 +28,16 @@ struct RunSteps {
 // (third quartile - first quartile) / median of the single steps; nothing for fewer than two, and for a median of 0.
 std::optional<double> spread(std::vector<std::int64_t> single_ns);
 
+// Of single steps in their order: the medians of the first and of the last third.
+struct StepDrift {
+  std::int64_t early_ns = 0;
+  std::int64_t late_ns = 0;
+  bool gets_longer() const { return late_ns > early_ns; }
+};
+// Where they are a tenth apart or more, and the middle halves of both thirds lie apart, too: steps that jitter do not
+// drift. Nothing for fewer than nine steps.
+std::optional<StepDrift> drift(const std::vector<std::int64_t>& single_ns);
+
 // The steps of a run that was opened as `trace` and `scope`, which holds the steps where ranges or launches mark them.
 // `ranks` is how many the run has. Throws Error(kUsage) when there are no more than the warm-up, saying what to do.
 RunSteps run_steps(const std::filesystem::path& run, const Trace& trace, const RunScope& scope, const StepRule& rule,

@@ -157,6 +157,16 @@ void add_point_warnings(const Experiment& experiment, const ScalingRow& row, std
     warnings.push_back(fmt::format("{}: with tracing a step took {:.1f} % {} than without: causes are indicative only",
                                    name, 100 * std::abs(distortion), distortion > 0 ? "longer" : "less"));
   }
+  if (row.drift) {
+    warnings.push_back(fmt::format(
+        "{}: steps get {}, from {} in the first third to {} in the last: leave out more of them (--warmup-steps), or "
+        "time "
+        "more{}",
+        name, row.drift->gets_longer() ? "longer" : "shorter", format_duration(row.drift->early_ns),
+        format_duration(row.drift->late_ns),
+        row.drift->gets_longer() ? "; a host that does not wait for its GPU runs ahead until the GPU's queue is full"
+                                 : ""));
+  }
   if (row.traced_only) {
     warnings.push_back(fmt::format("point gpus={}: traced times only, tracing cost included", row.point.gpus()));
   }

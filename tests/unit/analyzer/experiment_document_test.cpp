@@ -172,6 +172,31 @@ TEST(ExperimentDocument, DistortionCountsInBothDirections) {
               ElementsAre("1 rank: with tracing a step took 20.1 % less than without: causes are indicative only"));
 }
 
+// A host that runs ahead of its GPU: 2.6 ms a step until the queue is full, 4.2 from then on.
+TEST(ExperimentDocument, StepsThatDriftAreSaid) {
+  EXPECT_FALSE(drift({26, 26, 26, 26, 42, 42, 42, 42})) << "too few";
+  const std::optional<StepDrift> ahead = drift({26, 27, 25, 26, 42, 42, 42, 43, 41});
+  ASSERT_TRUE(ahead);
+  EXPECT_EQ(ahead->early_ns, 26);
+  EXPECT_EQ(ahead->late_ns, 42);
+  EXPECT_TRUE(ahead->gets_longer());
+  EXPECT_FALSE(drift({42, 43, 41, 42, 26, 26, 27, 25, 26})->gets_longer());
+  EXPECT_FALSE(drift({100, 100, 100, 100, 100, 100, 109, 109, 109})) << "less than a tenth apart";
+  EXPECT_FALSE(drift({20, 30, 40, 30, 30, 30, 25, 35, 45})) << "they jitter by more";
+
+  const Experiment experiment = experiment_of("weak");
+  std::vector<ScalingRow> rows = rows_of(experiment, {{{{"gpus", "1"}}, 1000, {}}, {{{"gpus", "2"}}, 1000, {}}});
+  rows[0].drift = StepDrift{2'600'000, 4'200'000};
+  rows[1].drift = StepDrift{4'200'000, 2'600'000};
+  EXPECT_THAT(
+      experiment_document(experiment, rows).warnings,
+      ElementsAre("1 rank: steps get longer, from 2.600 ms in the first third to 4.200 ms in the last: leave out "
+                  "more of them (--warmup-steps), or time more; a host that does not wait for its GPU runs ahead "
+                  "until the GPU's queue is full",
+                  "2 ranks: steps get shorter, from 4.200 ms in the first third to 2.600 ms in the last: leave "
+                  "out more of them (--warmup-steps), or time more"));
+}
+
 TEST(ExperimentDocument, ImagesThatAreNoConstantGlobalBatchAreSaid) {
   const Experiment experiment = experiment_of("strong");
   std::vector<ScalingRow> rows = rows_of(experiment, {{{{"gpus", "1"}}, 1000, {}}, {{{"gpus", "2"}}, 1000, {}}});
