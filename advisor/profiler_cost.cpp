@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <span>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -57,36 +56,25 @@ Boundaries boundaries_of(const ThreadRanges& thread, const Ranges& ranges) {
   return times;
 }
 
-// How many of ascending times lie within [begin, end): intervals come in the order of their ends, or nearly so.
-class CountBetween {
- public:
-  explicit CountBetween(std::span<const std::int64_t> times) : times_(times) {}
+// How many of ascending times lie within [begin, end). `at` is the first that is not before the last end: intervals
+// come in the order of their ends, or nearly so.
+std::int64_t count_between(const std::vector<std::int64_t>& times, std::size_t& at, std::int64_t begin_ns,
+                           std::int64_t end_ns) {
+  while (at < times.size() && times[at] < end_ns)
+    ++at;
+  while (at > 0 && times[at - 1] >= end_ns)
+    --at;
+  std::size_t first = at;
+  while (first > 0 && times[first - 1] >= begin_ns)
+    --first;
+  return static_cast<std::int64_t>(at - first);
+}
 
-  std::int64_t operator()(std::int64_t begin_ns, std::int64_t end_ns) {
-    while (at_ < times_.size() && times_[at_] < end_ns)
-      ++at_;
-    while (at_ > 0 && times_[at_ - 1] >= end_ns)
-      --at_;
-    std::size_t first = at_;
-    while (first > 0 && times_[first - 1] >= begin_ns)
-      --first;
-    return static_cast<std::int64_t>(at_ - first);
-  }
-
- private:
-  std::span<const std::int64_t> times_;
-  std::size_t at_ = 0;  // the first that is not before the last end
-};
-
-// A thread's, with where the calls have got to.
+// A thread's, with where its calls have got to.
 struct Operators {
-  explicit Operators(Boundaries of) : times(std::move(of)), begins(times.begins), ends(times.ends) {}
-  Operators(const Operators&) = delete;
-  Operators& operator=(const Operators&) = delete;
-
   Boundaries times;
-  CountBetween begins;
-  CountBetween ends;
+  std::size_t begins_at = 0;
+  std::size_t ends_at = 0;
 };
 
 }  // namespace
@@ -118,7 +106,7 @@ void remove_from_operators(std::int64_t ns, const Trace& trace, RankGraph& graph
   const Rank& rank = trace.ranks[graph.rank_index];
   std::unordered_map<std::uint64_t, Operators> operators;  // by thread
   for (const ThreadRanges& thread : operators_of(trace, rank))
-    operators.try_emplace(thread.global_tid, boundaries_of(thread, rank.ranges));
+    operators.emplace(thread.global_tid, Operators{boundaries_of(thread, rank.ranges)});
   for (CallNode& call : graph.calls) {
     if (call.before == kNoNode) continue;
     const auto found = operators.find(rank.api_lanes[call.thread].global_tid);
@@ -126,9 +114,10 @@ void remove_from_operators(std::int64_t ns, const Trace& trace, RankGraph& graph
     const std::int64_t end_ns = rank.api.start_ns[call.event];
     for (std::int64_t* host_ns : {&call.segment_ns, &call.handed_ns}) {
       if (*host_ns <= 0) continue;
-      Operators& of_thread = found->second;
-      const std::int64_t count =
-          of_thread.begins(end_ns - *host_ns, end_ns) + of_thread.ends(end_ns - *host_ns, end_ns);
+      auto& [times, begins_at, ends_at] = found->second;
+      const std::int64_t begin_ns = end_ns - *host_ns;
+      const std::int64_t count = count_between(times.begins, begins_at, begin_ns, end_ns) +
+                                 count_between(times.ends, ends_at, begin_ns, end_ns);
       *host_ns = std::max<std::int64_t>(0, *host_ns - count * ns / 2);
     }
   }
