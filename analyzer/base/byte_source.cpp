@@ -21,6 +21,9 @@ constexpr std::uint64_t kAlwaysAllowedBytes = std::uint64_t{1} << 30;
 
 constexpr std::array<unsigned char, 2> kGzipMagic{0x1F, 0x8B};
 
+// So many bytes are inflated at a time, whatever is asked for: how much of damaged data comes out depends on that.
+constexpr std::size_t kRoundBytes = std::size_t{1} << 16;
+
 }  // namespace
 
 struct ByteSource::Inflater {
@@ -32,6 +35,9 @@ struct ByteSource::Inflater {
 
   inflate_state state{};
   std::vector<std::uint8_t> input = std::vector<std::uint8_t>(1U << 16U);
+  // Of a round that was asked for in smaller pieces: what of it is not delivered yet.
+  std::vector<std::uint8_t> output = std::vector<std::uint8_t>(kRoundBytes);
+  std::span<const std::uint8_t> rest;
 };
 
 void ByteSource::CloseFile::operator()(std::FILE* file) const { std::fclose(file); }
@@ -69,9 +75,30 @@ std::size_t ByteSource::read_file(std::span<char> into) {
 }
 
 std::size_t ByteSource::read_compressed(std::span<char> into) {
+  const std::size_t wanted = into.size();
+  while (!into.empty()) {
+    std::span<const std::uint8_t>& rest = inflater_->rest;
+    if (!rest.empty()) {
+      const std::size_t count = std::min(rest.size(), into.size());
+      std::memcpy(into.data(), rest.data(), count);
+      rest = rest.subspan(count);
+      into = into.subspan(count);
+    } else if (into.size() >= kRoundBytes) {
+      const std::size_t count = inflate_round(reinterpret_cast<std::uint8_t*>(into.data()));
+      if (count == 0) break;
+      into = into.subspan(count);
+    } else {
+      rest = {inflater_->output.data(), inflate_round(inflater_->output.data())};
+      if (rest.empty()) break;
+    }
+  }
+  return wanted - into.size();
+}
+
+std::size_t ByteSource::inflate_round(std::uint8_t* into) {
   inflate_state& state = inflater_->state;
-  state.next_out = reinterpret_cast<std::uint8_t*>(into.data());
-  state.avail_out = static_cast<std::uint32_t>(into.size());
+  state.next_out = into;
+  state.avail_out = kRoundBytes;
   while (state.avail_out > 0 && *damage_ == '\0') {
     bool at_end = false;
     if (state.avail_in == 0) {
@@ -101,7 +128,7 @@ std::size_t ByteSource::read_compressed(std::span<char> into) {
       damage_ = "the compressed file is truncated";
     }
   }
-  return into.size() - state.avail_out;
+  return kRoundBytes - state.avail_out;
 }
 
 }  // namespace swinscope

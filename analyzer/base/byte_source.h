@@ -33,6 +33,8 @@ class ByteSource {
 
   std::size_t read_file(std::span<char> into);
   std::size_t read_compressed(std::span<char> into);
+  // A round of bytes, less at the end or where the data is damaged; 0: there are no more.
+  std::size_t inflate_round(std::uint8_t* into);
 
   struct CloseFile {
     void operator()(std::FILE* file) const;
