@@ -182,6 +182,15 @@ Card Advisor::card_of(Change change, const std::array<std::int64_t, 3>& steps_ns
   for (std::size_t estimate = 0; estimate < steps_ns.size(); ++estimate)
     card.saving_ns[estimate] = advice_.step_ns() - steps_ns[estimate];
   std::ranges::sort(card.saving_ns);
+  const auto is_launched_otherwise = [&](const Scaled& scaled) {
+    return scaled.is_of_library && scaled.op.rank < launch_costs_.usual.size() && launch_costs_.usual[scaled.op.rank];
+  };
+  card.launches_otherwise =
+      !card.change.keeps_launches && std::ranges::any_of(card.change.scaled, is_launched_otherwise);
+  if (card.launches_otherwise) {
+    card.change.assumptions.emplace_back(
+        "the host launches the product as quickly as the program's elementwise kernels (at the least, as now)");
+  }
   return card;
 }
 

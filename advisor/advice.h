@@ -24,6 +24,8 @@ namespace swinscope {
 struct Card {
   Change change;
   std::array<std::int64_t, 3> saving_ns = {0, 0, 0};  // of a step
+  // But at the least, products are taken to be launched as what no library prepares: `change.assumptions` says so.
+  bool launches_otherwise = false;
   std::int64_t likely_ns() const { return saving_ns[static_cast<std::size_t>(Estimate::kLikely)]; }
 };
 

@@ -67,10 +67,6 @@ std::string note_on_recording(const Advice& advice) {
   return fmt::format("Savings are of the step without the recorder's cost: {}{}.", fmt::join(parts, ", "), how);
 }
 
-bool launches_otherwise(const Card& card) {
-  return !card.change.keeps_launches && std::ranges::any_of(card.change.scaled, &Scaled::is_of_library);
-}
-
 std::string headline(const Advice& advice) {
   if (advice.is_refused()) return "no advice: " + advice.abstained.front().reason;
   const std::string next = next_line(advice);
@@ -169,7 +165,7 @@ Document advice_document(const Trace& trace, const Advice& advice) {
       "A saving is what the step of the replay gets shorter when only that change is made; what is hidden behind other "
       "work saves nothing.");
   document.notes.emplace_back("Changes that are applied together are simulated together: their savings do not add up.");
-  if (std::ranges::any_of(advice.cards, launches_otherwise)) {
+  if (std::ranges::any_of(advice.cards, &Card::launches_otherwise)) {
     document.notes.emplace_back(
         "A changed product is launched as quickly as the program's elementwise kernels are; at the least, no quicker "
         "than now.");

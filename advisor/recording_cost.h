@@ -29,10 +29,10 @@ struct RecordingCost {
 };
 
 // By the point's timing runs, where the run has any and is looked at as a whole: the least costs without which the
-// replayed step is no longer than theirs. Else `record` lengthens each launch by 3.6 us
-// (docs/notes/012-cost-of-recording-cuda.md), PyTorch's profiler each operator (profiler_cost.h) and each launch by
-// what it takes longer than this GPU's usually do; what other recorders cost depends on what they record, and is not
-// known. rates: of the GPU, or none.
+// replayed step is no longer than theirs; a host that was slower than launches explain is taken as in those runs. Else
+// `record` lengthens each launch by 3.6 us (docs/notes/012-cost-of-recording-cuda.md), PyTorch's profiler each operator
+// (profiler_cost.h) and each launch by what it takes longer than this GPU's usually do; what other recorders cost
+// depends on what they record, and is not known. rates: of the GPU, or none.
 RecordingCost find_recording_cost(const DependencyGraph& graph, const RunFacts& run, const Rates* rates);
 // By a step without a recorder. One that the GPU decides, up to how much such steps differ (5 % at most: it is the host
 // that lets them differ by more), does not show what launches cost: they are taken to cost what they usually do.

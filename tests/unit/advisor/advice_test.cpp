@@ -296,6 +296,10 @@ TEST(Advice, AChangedKernelIsLaunchedAsThoseThatNoLibraryPrepares) {
   const Advisor advisor(run, {});
   EXPECT_EQ(advisor.advice().step_ns(), 68'000);
   EXPECT_EQ(advisor.simulate({"epilogue-1"}), (Ns{64'000, 44'000, 44'000}));
+  for (const Card& card : advisor.advice().cards) {
+    EXPECT_EQ(card.launches_otherwise, card.change.id == "epilogue-1") << card.change.id;
+    EXPECT_EQ(card.launches_otherwise, card.change.assumptions.back().starts_with("the host launches the product"));
+  }
   EXPECT_THAT(advice_document(trace, advisor.advice()).notes, Contains(HasSubstr("A changed product is launched")));
 }
 

@@ -81,15 +81,20 @@ TEST(RecordingCost, OfAGraphsLaunchIsBeforeItsKernels) {
   EXPECT_EQ(run.op_node("first").latency_ns, 1'500);
 }
 
-// Ranks come to the first step when they did, however many launches each of them has before it.
-TEST(RecordingCost, OfLaunchesBeforeTheStepsStays) {
+// Three launches of which the first is before the step.
+Trace launches_of_which_one_is_before_the_step() {
   HandTrace hand;
   HandRank& rank = hand.add_rank();
   for (std::int64_t i = 0; i < 3; ++i)
-    rank.launch("k", 20 * i, 20 * i + 5, 20 * i + 8);
+    rank.launch("k", 20 * i, 20 * i + 6, 20 * i + 8);
   rank.call("cudaDeviceSynchronize", 60, 66);
   rank.step(15, 80);
-  Replayed run(hand.build());
+  return hand.build();
+}
+
+// Ranks come to the first step when they did, however many launches each of them has before it.
+TEST(RecordingCost, OfLaunchesBeforeTheStepsStays) {
+  Replayed run(launches_of_which_one_is_before_the_step());
   const CallNode before = run.call_node(0);
   remove_from_launches(1e9, run.facts, run.graph);
   EXPECT_EQ(run.call_node(0).own_ns, before.own_ns);
@@ -191,13 +196,7 @@ TEST(RecordingCost, AHostThatWasSlowerThanLaunchesExplainIsTakenAsInTheTimingRun
 }
 
 TEST(RecordingCost, OfTheHostIsLeftWhereItIsNotOfTheSteps) {
-  HandTrace hand;
-  HandRank& rank = hand.add_rank();
-  for (std::int64_t i = 0; i < 3; ++i)
-    rank.launch("k", 20 * i, 20 * i + 6, 20 * i + 8);
-  rank.call("cudaDeviceSynchronize", 60, 66);
-  rank.step(15, 80);
-  Replayed run(hand.build());
+  Replayed run(launches_of_which_one_is_before_the_step());
   const CallNode before = run.call_node(0);
   const CallNode within = run.call_node(40);
   remove_from_host(0.5, run.facts, run.graph);
