@@ -75,7 +75,8 @@ class CostFinder {
     const bool is_explained = least_ns <= timed_ns && (usual_cost() == 0 || cost.per_launch_ns <= usual_cost());
     if (is_of_the_host && !is_explained) return of_slower_host(cost);
     if (static_cast<double>(least_ns) <= of_the_gpu) return cost;
-    cost.per_launch_ns = std::max(cost.per_launch_ns, usual_cost());
+    cost.per_launch_ns =
+        least_ns <= timed_ns ? std::max(cost.per_launch_ns, usual_cost()) : of_launches_where_gaps_cost(timed_ns);
     if (least_ns <= timed_ns) return cost;
     const auto without_gaps = [&](std::int64_t ns) { return step_with(cost.per_launch_ns, ns); };
     cost.per_kernel_ns = least_cost(kMostOfKernelNs, std::max(timed_ns, without_gaps(kMostOfKernelNs)), without_gaps);
@@ -84,6 +85,16 @@ class CostFinder {
       cost.per_overlap_ns =
           least_cost(kMostOfKernelNs, std::max(timed_ns, with_overlap(kMostOfKernelNs)), with_overlap);
     return cost;
+  }
+
+  // Gaps between kernels are longer in the traced run, too, and launches do not hold up what is left without them.
+  std::int64_t of_launches_where_gaps_cost(std::int64_t timed_ns) const {
+    constexpr double kHeldUp = 1.01;
+    const auto without_gaps = [&](std::int64_t ns) { return step_with(ns, kMostOfKernelNs); };
+    const std::int64_t wanted_ns = std::max(timed_ns, without_gaps(kMostOfLaunchNs));
+    if (static_cast<double>(without_gaps(usual_cost())) <= kHeldUp * static_cast<double>(wanted_ns))
+      return usual_cost();
+    return least_cost(kMostOfLaunchNs, wanted_ns, without_gaps);
   }
 
   // The host decides the step, and launches do not explain how much longer it is than the timing runs'.

@@ -195,6 +195,24 @@ TEST(RecordingCost, AHostThatWasSlowerThanLaunchesExplainIsTakenAsInTheTimingRun
   EXPECT_EQ(cost_of(100, 900'000).host_share, 1);
 }
 
+// Ten launches, every 40, of kernels of 28 with gaps of 1: the host decides the step of 400, the GPU would take 301,
+// and 292 without gaps. A step of 295 has gaps of a third, and launches every 28.33 that do not hold up its kernels.
+TEST(RecordingCost, IsOfLaunchesAndOfGapsWhereTheGpuDecidesTheTimingRunsOnly) {
+  const Trace trace = trace_of_step(
+      [](HandStep& step) {
+        for (std::int64_t i = 0; i < 10; ++i)
+          step.kernel(kGemm, 28).pause(i < 9 ? 36 : 0);
+      },
+      "swinscope");
+  const RunFacts run(trace, {});
+  DependencyGraph graph = make_graph(run);
+  const RecordingCost cost = recording_cost_by({.step_ns = 295'000, .spread = 0.0}, graph, run, nullptr);
+  EXPECT_NEAR(static_cast<double>(cost.per_launch_ns), 11'667, 15);
+  EXPECT_NEAR(static_cast<double>(cost.per_kernel_ns), 667, 15);
+  remove(cost, run, graph);
+  EXPECT_NEAR(static_cast<double>(replayed_step_ns(graph, replay(graph), run)), 295'000, 100);
+}
+
 TEST(RecordingCost, OfTheHostIsLeftWhereItIsNotOfTheSteps) {
   Replayed run(launches_of_which_one_is_before_the_step());
   const CallNode before = run.call_node(0);
