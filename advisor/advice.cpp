@@ -284,8 +284,14 @@ void Advisor::find_cards(const Work& work, const AdviceOptions& options) {
     std::move(first_left, changes.end(), std::back_inserter(others_));
     changes.erase(first_left, changes.end());
     std::size_t kept = 0;
+    std::string nearest;
+    std::int64_t nearest_ns = std::numeric_limits<std::int64_t>::min();
     for (Card& card : evaluate(std::move(changes), scratch)) {
       if (!is_worth(card, options)) {
+        if (card.likely_ns() > nearest_ns) {
+          nearest_ns = card.likely_ns();
+          nearest = card.change.title;
+        }
         others_.push_back(std::move(card.change));
         continue;
       }
@@ -295,8 +301,9 @@ void Advisor::find_cards(const Work& work, const AdviceOptions& options) {
     if (kept == 0) {
       advice_.abstained.push_back(
           {std::string(kind.key),
-           fmt::format("{}: none saves {:.1f} % of the step",
-                       format_counted(static_cast<std::int64_t>(found), "places"), 100 * options.least_share)});
+           fmt::format("{}: none saves {:.1f} % of the step; nearest: {}, {}",
+                       format_counted(static_cast<std::int64_t>(found), "places"), 100 * options.least_share, nearest,
+                       nearest_ns > 0 ? format_duration(nearest_ns) : "nothing")});
     }
   }
   std::ranges::stable_sort(advice_.cards, std::ranges::greater(), &Card::likely_ns);
