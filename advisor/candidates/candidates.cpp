@@ -11,6 +11,16 @@ namespace swinscope {
 
 namespace {
 
+using Lacks = std::string_view (*)(const Work& work);
+
+// The first reason of several.
+template <Lacks... kReasons>
+std::string_view first_of(const Work& work) {
+  std::string_view reason;
+  static_cast<void>(((reason = kReasons(work)).empty() && ...));
+  return reason;
+}
+
 std::string_view lacks_copy_rate(const Work& work) {
   return work.copy_rate() > 0 ? "" : "the rate at which this GPU copies is not known";
 }
@@ -21,26 +31,77 @@ std::string_view lacks_rates(const Work& work) {
              : "no table of this GPU's rates: `swinscope peaks --rates FILE` measures one, --peaks FILE gives it";
 }
 
+std::string_view is_of_inference_only(const Work& work) {
+  return is_training(work) ? "of inference only: a backward pass reads what would no longer be written" : "";
+}
+
+std::string_view lacks_capability(const Work& work) {
+  return std::ranges::none_of(
+             work.graph.ranks,
+             [&](const RankGraph& rank) { return can_overlap_kernels(work.run.trace.ranks[rank.rank_index].run); })
+             ? "it takes a GPU that the trace says to be of compute capability 9 or later (H100)"
+             : "";
+}
+
+// `reason` where there is work of that kind in the trace, of none of which that is known.
+template <typename IsOfKind, typename IsKnown>
+std::string_view reason_where_unknown(const Work& work, const IsOfKind& is_of_kind, const IsKnown& is_known,
+                                      std::string_view reason) {
+  bool is_there = false;
+  for (const WorkStream& stream : work.streams()) {
+    for (const WorkItem& item : stream.items) {
+      if (!is_of_kind(item)) continue;
+      if (item.operation != nullptr && is_known(*item.what)) return "";
+      is_there = true;
+    }
+  }
+  return is_there ? reason : "";
+}
+
+std::string_view lacks_shapes(const Work& work) {
+  return reason_where_unknown(
+      work, is_of_library, [](const OperationPayload& what) { return product_of(what).has_value(); },
+      "no product's shape was recorded: torch.profiler records them with record_shapes=True, annotated programs "
+      "(`swin`) say theirs");
+}
+
+std::string_view lacks_bytes(const Work& work) {
+  return reason_where_unknown(
+      work, [](const WorkItem& item) { return is_pointwise(item.kind); },
+      [](const OperationPayload& what) { return what.has_cost && what.bytes_read + what.bytes_written > 0; },
+      "the bytes of no such kernel were recorded: annotated programs (`swin`) say theirs");
+}
+
 }  // namespace
 
 std::span<const ChangeKind> change_kinds() {
   // In the order in which they are applied together: what a later one finds removed it leaves alone.
   static constexpr std::array kKinds = {
-      ChangeKind{"precision", "Products in fewer bits", &find_precisions, &lacks_rates},
+      ChangeKind{"precision", "Products in fewer bits", &find_precisions, &first_of<lacks_rates, lacks_shapes>},
       ChangeKind{"resampling", "Interpolation's backward pass as a gather", &find_resampling, &lacks_copy_rate},
-      ChangeKind{"bandwidth", "Kernels far below the rate of copies", &find_slow_kernels, &lacks_copy_rate},
+      ChangeKind{"bandwidth", "Kernels far below the rate of copies", &find_slow_kernels,
+                 &first_of<lacks_copy_rate, lacks_bytes>},
       ChangeKind{"attention", "Attention as one kernel", &find_attention},
-      ChangeKind{"normalization", "Normalization as part of a product beside it", &find_normalizations},
+      ChangeKind{"normalization", "Normalization as part of a product beside it", &find_normalizations,
+                 &first_of<is_of_inference_only, lacks_shapes>},
       ChangeKind{"epilogue", "What follows a product as part of its kernel", &find_epilogues},
       ChangeKind{"projection", "Attention and the product of its inputs as one kernel", &find_projections,
-                 &lacks_rates},
-      ChangeKind{"mlp", "Two products of short rows as one kernel", &find_mlps, &lacks_rates},
+                 &first_of<is_of_inference_only, lacks_rates, lacks_shapes>},
+      ChangeKind{"mlp", "Two products of short rows as one kernel", &find_mlps,
+                 &first_of<is_of_inference_only, lacks_rates, lacks_shapes>},
       ChangeKind{"fusion", "Fusion of elementwise, normalization and layout kernels", &find_fusions},
       ChangeKind{"layout", "Copies that only reorder", &find_layouts},
       ChangeKind{"optimizer", "The optimizer as one kernel", &find_optimizers},
       ChangeKind{"graph", "Launches as a CUDA graph", &find_graphs},
-      ChangeKind{"overlap", "Kernels that start while those before them end", &find_overlaps, &lacks_rates}};
+      ChangeKind{"overlap", "Kernels that start while those before them end", &find_overlaps,
+                 &first_of<lacks_capability, lacks_rates>}};
   return kKinds;
+}
+
+bool can_overlap_kernels(const RunInfo& run) {
+  constexpr int kHopper = 9;  // compute capability from which kernels can be launched before their inputs are there
+  return !run.gpus.empty() &&
+         std::ranges::all_of(run.gpus, [](const GpuInfo& gpu) { return gpu.compute_major >= kHopper; });
 }
 
 bool is_training(const Work& work) {

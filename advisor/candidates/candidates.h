@@ -47,7 +47,7 @@ struct ChangeKind {
   std::string_view key;    // "fusion"
   std::string_view title;  // "Fusion of elementwise, normalization and layout kernels"
   std::vector<Change> (*find)(const Work& work);
-  // Why nothing can be said for want of figures of the GPU; nullptr or "": nothing is wanting.
+  // Why nothing can be said, where something is wanting that it needs; nullptr or "": nothing is.
   std::string_view (*lacks)(const Work& work) = nullptr;
 };
 std::span<const ChangeKind> change_kinds();
@@ -55,8 +55,9 @@ std::span<const ChangeKind> change_kinds();
 // Helpers of the kinds.
 // Of its time what elementwise work takes as part of another kernel; by Estimate.
 inline constexpr std::array<double, 3> kOfFused = {0.5, 0.15, 0};
-bool is_training(const Work& work);     // it has a backward pass, or an optimizer's step
-bool is_product(const WorkItem& item);  // a matrix product, or the first kernel of one
+bool can_overlap_kernels(const RunInfo& run);  // all of its GPUs, which are known, start one while another one ends
+bool is_training(const Work& work);            // it has a backward pass, or an optimizer's step
+bool is_product(const WorkItem& item);         // a matrix product, or the first kernel of one
 // Of one that is no batch of products; nothing where its shape is not known.
 std::optional<ProductShape> single_product(const WorkItem& item);
 bool is_pointwise(OperationKind kind);  // reads and writes each element once: elementwise, layout, norm, softmax

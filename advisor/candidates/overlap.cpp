@@ -1,18 +1,6 @@
-#include <algorithm>
-
 #include "advisor/candidates/candidates.h"
 
 namespace swinscope {
-namespace {
-
-constexpr int kHopper = 9;  // compute capability from which kernels can be launched before their inputs are there
-
-bool can_overlap(const Rank& rank) {
-  return !rank.run.gpus.empty() &&
-         std::ranges::all_of(rank.run.gpus, [](const GpuInfo& gpu) { return gpu.compute_major >= kHopper; });
-}
-
-}  // namespace
 
 std::vector<Change> find_overlaps(const Work& work) {
   constexpr std::size_t kFew = 8;
@@ -22,7 +10,7 @@ std::vector<Change> find_overlaps(const Work& work) {
   for (const WorkStream& stream : work.streams()) {
     const RankGraph& nodes = work.graph.ranks[stream.rank];
     const Rank& rank = work.run.trace.ranks[nodes.rank_index];
-    if (!can_overlap(rank)) continue;
+    if (!can_overlap_kernels(rank.run)) continue;
     for (std::size_t i = 1; i < stream.items.size(); ++i) {
       const WorkItem& item = stream.items[i];
       const auto is_kernel = [&](const WorkItem& of) { return rank.gpu.kind[of.event] == GpuKind::kKernel; };

@@ -954,25 +954,5 @@ TEST(Graph, IsNotOfGraphs) {
   EXPECT_THAT(find_graphs(Work(run.facts, run.graph)), IsEmpty());
 }
 
-TEST(Kinds, SayWhatTheyLack) {
-  const Trace trace = trace_of_step([](HandStep& step) { step.kernel(kGemm, 190, {}, layer("fp32")); });
-  const Advice advice = Advisor(RunFacts(trace, {}), {}).advice();
-  EXPECT_THAT(advice.cards, IsEmpty());
-  std::vector<std::string> lines;
-  for (const Abstention& abstention : advice.abstained)
-    lines.push_back(abstention.of + ": " + abstention.reason);
-  constexpr std::string_view kNone = "no place for it was found in the trace";
-  constexpr std::string_view kNoRates =
-      "no table of this GPU's rates: `swinscope peaks --rates FILE` measures one, --peaks FILE gives it";
-  EXPECT_THAT(lines, ElementsAre(fmt::format("precision: {}", kNoRates),
-                                 "resampling: the rate at which this GPU copies is not known",
-                                 "bandwidth: the rate at which this GPU copies is not known",
-                                 fmt::format("attention: {}", kNone), fmt::format("normalization: {}", kNone),
-                                 fmt::format("epilogue: {}", kNone), fmt::format("projection: {}", kNoRates),
-                                 fmt::format("mlp: {}", kNoRates), fmt::format("fusion: {}", kNone),
-                                 fmt::format("layout: {}", kNone), fmt::format("optimizer: {}", kNone),
-                                 fmt::format("graph: {}", kNone), fmt::format("overlap: {}", kNoRates)));
-}
-
 }  // namespace
 }  // namespace swinscope::test

@@ -1,0 +1,105 @@
+// What kinds of changes say where they find no place: what is wanting, never that there is nothing to gain.
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include <gmock/gmock.h>
+
+#include "advisor/candidates/candidates.h"
+#include "tests/unit/advisor/hand_step.h"
+#include "tests/unit/advisor/replayed.h"
+
+namespace swinscope::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::Pair;
+
+using Reasons = std::map<std::string, std::string>;
+
+constexpr const char* kRates = R"({"schema": "swinscope.rates/1", "gpu": "Test GPU",
+  "bytes": [{"bytes": 65536, "ns": 4000}, {"bytes": 1048576, "ns": 16000}],
+  "products": {"fp32": [{"batch": 1, "m": 64, "n": 1024, "k": 256, "ns": 200000}]}})";
+constexpr std::string_view kNoRates =
+    "no table of this GPU's rates: `swinscope peaks --rates FILE` measures one, --peaks FILE gives it";
+constexpr std::string_view kNoCopies = "the rate at which this GPU copies is not known";
+constexpr std::string_view kNoShapes =
+    "no product's shape was recorded: torch.profiler records them with record_shapes=True, annotated programs (`swin`) "
+    "say theirs";
+constexpr std::string_view kNoBytes =
+    "the bytes of no such kernel were recorded: annotated programs (`swin`) say theirs";
+constexpr std::string_view kNoHopper =
+    "it takes a GPU that the trace says to be of compute capability 9 or later (H100)";
+constexpr std::string_view kOfInference = "of inference only: a backward pass reads what would no longer be written";
+
+Reasons reasons_of(const Trace& trace, bool are_rates_known) {
+  const Replayed run(trace);
+  Work work(run.facts, run.graph);
+  const Rates rates = Rates::parse(kRates, "test.json");
+  if (are_rates_known) work.set_rates(rates);
+  Reasons reasons;
+  for (const ChangeKind& kind : change_kinds()) {
+    const std::string_view lacking = kind.lacks == nullptr ? std::string_view() : kind.lacks(work);
+    if (!lacking.empty()) reasons.emplace(kind.key, lacking);
+  }
+  return reasons;
+}
+
+// A product of 64 rows through a layer of 256 to 1024 values, and an addition that moves 64 KiB.
+void known(HandStep& step) {
+  step.kernel(kGemm, 190, {},
+              R"("class": "gemm", "flops": 33554432, "input_shape": [64, 256], "output_shape": [64, 1024],
+                 "precision": "fp32")")
+      .kernel(kAdd, 20, {}, R"("class": "elementwise", "bytes_read": 65536)");
+}
+
+Trace on_gpu(int compute_major, const std::function<void(HandStep&)>& fill) {
+  HandTrace hand;
+  HandRank& rank = hand.add_rank();
+  GpuInfo gpu;
+  gpu.name = "Test GPU";
+  gpu.compute_major = compute_major;
+  rank.run.gpus = {gpu};
+  HandStep step(rank);
+  fill(step);
+  step.wait().end();
+  return hand.build();
+}
+
+TEST(Abstention, IsForWantOfTheGpusFigures) {
+  EXPECT_THAT(reasons_of(trace_of_step(known), false),
+              ElementsAre(Pair("bandwidth", kNoCopies), Pair("mlp", kNoRates), Pair("overlap", kNoHopper),
+                          Pair("precision", kNoRates), Pair("projection", kNoRates), Pair("resampling", kNoCopies)));
+}
+
+TEST(Abstention, IsForWantOfShapesAndBytes) {
+  const Trace named = on_gpu(9, [](HandStep& step) { step.kernel(kGemm, 190).kernel(kAdd, 20); });
+  EXPECT_THAT(reasons_of(named, true),
+              ElementsAre(Pair("bandwidth", kNoBytes), Pair("mlp", kNoShapes), Pair("normalization", kNoShapes),
+                          Pair("precision", kNoShapes), Pair("projection", kNoShapes)));
+}
+
+TEST(Abstention, IsForABackwardPass) {
+  const Trace training = on_gpu(9, [](HandStep& step) {
+    step.phase("forward");
+    known(step);
+    step.phase("backward");
+    known(step);
+  });
+  EXPECT_THAT(reasons_of(training, true), ElementsAre(Pair("mlp", kOfInference), Pair("normalization", kOfInference),
+                                                      Pair("projection", kOfInference)));
+}
+
+TEST(Abstention, IsForAnEarlierGpu) {
+  EXPECT_THAT(reasons_of(on_gpu(8, known), true), ElementsAre(Pair("overlap", kNoHopper)));
+}
+
+// There is nothing that a change could be made of.
+TEST(Abstention, IsNotForWhatIsNotThere) {
+  EXPECT_THAT(reasons_of(on_gpu(9, known), true), ElementsAre());
+  EXPECT_THAT(reasons_of(on_gpu(9, [](HandStep& step) { step.kernel("unknown", 100); }), true), ElementsAre());
+}
+
+}  // namespace
+}  // namespace swinscope::test
