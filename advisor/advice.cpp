@@ -21,6 +21,12 @@
 namespace swinscope {
 namespace {
 
+// What is saved, or lost.
+std::string in_words(std::int64_t saving_ns) {
+  if (saving_ns < 0) return format_duration(-saving_ns) + " longer";
+  return saving_ns > 0 ? format_duration(saving_ns) : "nothing";
+}
+
 // Where they were not measured: what Hopper GPUs show.
 constexpr double kGraphNs = 10'000;
 constexpr double kGraphNodeNs = 100;
@@ -195,7 +201,8 @@ Card Advisor::card_of(Change change, const std::array<std::int64_t, 3>& steps_ns
 }
 
 bool Advisor::is_worth(const Card& card, const AdviceOptions& options) const {
-  return static_cast<double>(card.saving_ns.back()) >= options.least_share * static_cast<double>(advice_.step_ns());
+  return card.likely_ns() >= 0 &&
+         static_cast<double>(card.saving_ns.back()) >= options.least_share * static_cast<double>(advice_.step_ns());
 }
 
 // The most that a change can save of a step: all of the work that it touches, with the host's way to it, since whatever
@@ -300,10 +307,9 @@ void Advisor::find_cards(const Work& work, const AdviceOptions& options) {
     }
     if (kept == 0) {
       advice_.abstained.push_back(
-          {std::string(kind.key),
-           fmt::format("{}: none saves {:.1f} % of the step; nearest: {}, {}",
-                       format_counted(static_cast<std::int64_t>(found), "places"), 100 * options.least_share, nearest,
-                       nearest_ns > 0 ? format_duration(nearest_ns) : "nothing")});
+          {std::string(kind.key), fmt::format("{}: none saves {:.1f} % of the step; nearest: {}, {}",
+                                              format_counted(static_cast<std::int64_t>(found), "places"),
+                                              100 * options.least_share, nearest, in_words(nearest_ns))});
     }
   }
   std::ranges::stable_sort(advice_.cards, std::ranges::greater(), &Card::likely_ns);

@@ -48,7 +48,7 @@ struct AdviceOptions {
   std::optional<std::filesystem::path> peaks = {};  // the GPU's rates; nothing: those that come with the program
   std::string gpu = {};                             // whose rates those are (Rates::named); empty: the run's
   double bound = 0.05;                              // of the step: above it the replay is not good enough
-  double least_share = 0.002;                       // of the step: what saves less is no card
+  double least_share = 0.002;  // of the step: what saves at most less, or is likely to cost, is no card
   std::size_t most_of_a_kind = 8;
   // Only the card that next_line() tells of is wanted.
   bool first_only = false;
