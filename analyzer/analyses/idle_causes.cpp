@@ -7,19 +7,10 @@
 #include <utility>
 
 #include "analyzer/analyses/host_phases.h"
+#include "analyzer/trace/launch_calls.h"
 
 namespace swinscope {
 namespace {
-
-// CUDA calls that block the host until the device is done with something.
-bool is_blocking_call(std::string_view name) {
-  for (const std::string_view part : {"StreamSynchronize", "DeviceSynchronize", "EventSynchronize", "CtxSynchronize"}) {
-    if (name.find(part) != std::string_view::npos) return true;
-  }
-  // cudaMemcpy and cuMemcpyDtoH block, their Async forms do not.
-  return name.find("Memcpy") != std::string_view::npos && name.find("Async") == std::string_view::npos &&
-         name.find("Batch") == std::string_view::npos;
-}
 
 ThreadIntervals blocking_calls(const Trace& trace, const Rank& rank) {
   ThreadIntervals calls;

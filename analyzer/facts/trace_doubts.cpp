@@ -136,6 +136,80 @@ void add_recorded_graphs(const Trace& trace, const RunScope& scope, std::vector<
   }
 }
 
+// Calls that wait for the GPU, begin in the scope and take a while, by begin.
+std::vector<EventIndex> long_waits(const Trace& trace, const RunScope& scope, std::size_t r) {
+  constexpr std::int64_t kLongNs = 1'000'000;
+  const ApiCalls& api = trace.ranks[r].api;
+  std::vector<EventIndex> waits;
+  for (EventIndex i = 0; i < api.size(); ++i) {
+    if (api.end_ns[i] - api.start_ns[i] < kLongNs || !scope.has_host_time(r, api.start_ns[i])) continue;
+    if (is_blocking_call(trace.text(api.name[i]))) waits.push_back(i);
+  }
+  std::ranges::sort(waits, {}, [&](EventIndex call) { return api.start_ns[call]; });
+  return waits;
+}
+
+// What runs on the GPUs of a rank, and the longest window of one.
+std::pair<IntervalSet, Interval> busy_gpus(const Rank& rank, const RunScope& scope, std::size_t r) {
+  std::vector<Interval> events;
+  Interval window;
+  for (const DeviceScope& device : scope.devices()) {
+    if (device.rank_index != r) continue;
+    if (device.window.length() > window.length()) window = device.window;
+    for (const EventIndex e : device.events)
+      events.push_back({rank.gpu.start_ns[e], rank.gpu.end_ns[e]});
+  }
+  return {unite(std::move(events)), window};
+}
+
+// By call: bytes of the copies that it makes.
+std::unordered_map<EventIndex, std::int64_t> copied_bytes(const Rank& rank, const std::vector<EventIndex>& calls) {
+  std::unordered_map<EventIndex, std::int64_t> bytes;
+  for (const EventIndex call : calls)
+    bytes[call] = 0;
+  for (EventIndex e = 0; e < rank.gpu.size(); ++e) {
+    if (rank.gpu.bytes[e] == 0) continue;
+    if (const auto copy = bytes.find(rank.gpu.launch[e]); copy != bytes.end()) copy->second += rank.gpu.bytes[e];
+  }
+  return bytes;
+}
+
+// Calls that wait while nothing of the trace runs, whatever it is that they wait for: the GPU may have done what was
+// not recorded.
+void add_waits_for_nothing(const Trace& trace, const RunScope& scope, std::vector<std::string>& doubts) {
+  constexpr double kMuch = 0.05;
+  constexpr std::int64_t kMostByHostNs = 1;  // for a byte of memory that can be paged, which the host copies, too
+  for (std::size_t r = 0; r < trace.ranks.size(); ++r) {
+    const std::vector<EventIndex> waits = long_waits(trace, scope, r);
+    if (waits.empty()) continue;
+    const Rank& rank = trace.ranks[r];
+    const auto [busy, window] = busy_gpus(rank, scope, r);
+    const std::unordered_map<EventIndex, std::int64_t> bytes = copied_bytes(rank, waits);
+    IntervalCover cover(busy);
+    std::vector<Interval> for_nothing;
+    EventIndex longest = kNoEvent;
+    std::int64_t longest_ns = 0;
+    for (const EventIndex call : waits) {
+      const Interval time{rank.api.start_ns[call], rank.api.end_ns[call]};
+      const std::int64_t idle_ns = time.length() - cover.of(time);
+      if (2 * idle_ns < time.length() || idle_ns < kMostByHostNs * bytes.at(call)) continue;
+      for_nothing.push_back(time);
+      if (idle_ns > longest_ns) {
+        longest_ns = idle_ns;
+        longest = call;
+      }
+    }
+    const std::int64_t ns = total_length(clip(subtract(unite(std::move(for_nothing)), busy), window));
+    const double share = static_cast<double>(ns) / static_cast<double>(std::max<std::int64_t>(1, window.length()));
+    if (share < kMuch) continue;
+    doubts.push_back(
+        fmt::format("rank {}: {:.1f} % of the time, {}, the host waits for the GPU ({}) while nothing runs there: what "
+                    "it waits for was not recorded, and the GPU may have been busy with it",
+                    rank.run.rank, 100 * share, format_duration(ns), trace.text(rank.api.name[longest])));
+    return;
+  }
+}
+
 }  // namespace
 
 LaunchCoverage launch_coverage(const Trace& trace, const RunScope& scope) {
@@ -197,6 +271,7 @@ std::vector<std::string> doubts_of(const Trace& trace, const RunScope& scope) {
     doubts.push_back(missing.sentence() + ": figures of all ranks are of those that are here");
   add_unmarked_warmup(trace, scope, doubts);
   add_recorded_graphs(trace, scope, doubts);
+  add_waits_for_nothing(trace, scope, doubts);
   const bool graphs = std::ranges::any_of(trace.ranks, [](const Rank& rank) { return rank.run.graph_level_only; });
   if (graphs) doubts.emplace_back("CUDA graphs were recorded as a whole: what their kernels do is not known");
   constexpr double kMuch = 0.05;  // the last launches of a recording may have no kernel yet

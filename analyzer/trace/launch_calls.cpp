@@ -12,6 +12,14 @@ bool is_kernel_launch(std::string_view call) {
 
 bool is_graph_launch(std::string_view call) { return call.find("GraphLaunch") != std::string_view::npos; }
 
+bool is_blocking_call(std::string_view call) {
+  for (const std::string_view part : {"StreamSynchronize", "DeviceSynchronize", "EventSynchronize", "CtxSynchronize"}) {
+    if (call.find(part) != std::string_view::npos) return true;
+  }
+  return call.find("Memcpy") != std::string_view::npos && call.find("Async") == std::string_view::npos &&
+         call.find("Batch") == std::string_view::npos;
+}
+
 std::string_view plain_call_name(std::string_view call) {
   constexpr std::size_t kLeastDigits = 4;  // 3020 to 13000
   const std::size_t last = call.find_last_not_of("0123456789");

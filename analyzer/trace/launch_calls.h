@@ -1,4 +1,4 @@
-// Which calls run work on the GPU, and which of them only put it into a CUDA graph that is being captured.
+// Which calls run work on the GPU or wait for it, and which only put work into a CUDA graph that is being captured.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,10 @@ namespace swinscope {
 // many finish without a record of their own.
 bool is_kernel_launch(std::string_view call);
 bool is_graph_launch(std::string_view call);
+
+// Calls that return when the GPU is done with something, whatever their arguments are: synchronizing ones, and copies
+// that are not asynchronous.
+bool is_blocking_call(std::string_view call);
 
 // The name of a call as CUDA's documents have it: CUPTI's, and so Nsight Systems', end in the version that the call is
 // of ("cudaMalloc_v3020"). The driver's "_v2" is a part of the name.

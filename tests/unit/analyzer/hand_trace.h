@@ -54,9 +54,11 @@ class HandRank {
     r.demangled_name = sink_.intern(name);
     sink_.add(r);
   }
-  void copy(std::uint32_t correlation, std::int64_t start, std::int64_t end, MemoryKind host, const Stream& on = {}) {
+  void copy(std::uint32_t correlation, std::int64_t start, std::int64_t end, MemoryKind host, const Stream& on = {},
+            std::int64_t bytes = 0) {
     MemcpyRecord r;
     place(r, correlation, start, end, on);
+    r.bytes = bytes;
     r.kind = CopyKind::kHostToDevice;
     r.src_kind = host;
     r.dst_kind = MemoryKind::kDevice;
