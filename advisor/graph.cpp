@@ -1,6 +1,7 @@
 #include "advisor/graph.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -205,25 +206,40 @@ class GraphMaker {
   std::vector<std::int64_t> launched_ns_;  // as well
 };
 
-// Why a rank cannot be replayed, and what would help.
+// When the first work starts that was launched while calls were recorded; the least number where none was.
+std::int64_t begin_of_launched_ns(const GpuEvents& gpu) {
+  std::optional<std::int64_t> begin_ns;
+  for (EventIndex e = 0; e < gpu.size(); ++e)
+    if (gpu.launch[e] != kNoEvent) begin_ns = std::min(begin_ns.value_or(gpu.start_ns[e]), gpu.start_ns[e]);
+  return begin_ns.value_or(std::numeric_limits<std::int64_t>::min());
+}
+
+// Why a rank cannot be replayed, and what would help. What the GPU had still to do when the recording began keeps its
+// place.
 void require_replayable(const Rank& rank) {
   const GpuEvents& gpu = rank.gpu;
-  std::size_t launched = 0;
+  const std::int64_t begin_ns = begin_of_launched_ns(gpu);
+  std::size_t counted = 0;
+  std::size_t lost = 0;
   std::size_t graphs = 0;
   for (EventIndex e = 0; e < gpu.size(); ++e) {
-    if (gpu.launch[e] != kNoEvent) ++launched;
     if (gpu.kind[e] == GpuKind::kGraph) ++graphs;
+    if (gpu.start_ns[e] < begin_ns) continue;
+    ++counted;
+    if (gpu.launch[e] == kNoEvent) ++lost;
   }
   if (graphs > 0) {
     throw Error(ErrorKind::kUsage, "the trace cannot be replayed",
                 fmt::format("{} CUDA graphs were recorded as one event each, their kernels are not known", graphs),
                 "record with --cuda-graph-trace node");
   }
-  constexpr double kEnough = 0.95;
-  if (static_cast<double>(launched) < kEnough * static_cast<double>(gpu.size())) {
+  constexpr double kFew = 0.05;
+  if (static_cast<double>(lost) > kFew * static_cast<double>(counted)) {
     throw Error(ErrorKind::kUsage, "the trace cannot be replayed",
-                fmt::format("of {} GPU events {} have no launch that was recorded", gpu.size(), gpu.size() - launched),
-                "record the runtime's calls, too (swinscope record, nsys -t cuda, or the profiler's CPU activity)");
+                fmt::format("of {} GPU events {} have no launch that was recorded", counted, lost),
+                lost == counted
+                    ? "record the runtime's calls, too (swinscope record, nsys -t cuda, or the profiler's CPU activity)"
+                    : "calls were lost, or are of threads that were not recorded: record fewer steps, or all threads");
   }
 }
 
