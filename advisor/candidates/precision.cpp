@@ -17,6 +17,8 @@ struct Target {
   std::string_view accuracy;
 };
 
+constexpr std::string_view kOfIntegers =
+    "integers of 8 bits: scales for each channel of the weights and each tensor, and accuracy has to be measured";
 constexpr std::array kTargets = {
     Target{"fp32", "tf32", false, "products round their inputs to 10 bits of mantissa: about 1e-3 of each"},
     Target{"fp32", "fp16", true,
@@ -25,7 +27,11 @@ constexpr std::array kTargets = {
     Target{"tf32", "bf16", true, "7 bits of mantissa, about 4e-3 of each value, and the range of fp32"},
     Target{"tf32", "fp16", true, "a range up to 65,504: training needs its loss scaled"},
     Target{"fp16", "fp8", false, "3 bits of mantissa: scales for each tensor, and accuracy has to be measured"},
-    Target{"bf16", "fp8", false, "3 bits of mantissa: scales for each tensor, and accuracy has to be measured"}};
+    Target{"bf16", "fp8", false, "3 bits of mantissa: scales for each tensor, and accuracy has to be measured"},
+    Target{"fp16", "int8", false, kOfIntegers},
+    Target{"bf16", "int8", false, kOfIntegers}};
+
+bool is_of_8_bits(const Target& target) { return target.to == "fp8" || target.to == "int8"; }
 
 bool has_product(const WorkItem& item) { return is_of_library(item) && item.operation != nullptr; }
 
@@ -65,7 +71,7 @@ double cast_bytes(const ProductShape& shape, const Target& target, bool is_convo
   const double input = static_cast<double>(shape.batch) * static_cast<double>(shape.m) *
                        static_cast<double>(is_convolution ? shape.n : shape.k);
   const double weights = static_cast<double>(shape.n) * static_cast<double>(shape.k);
-  if (target.to == "fp8") return 3 * input;
+  if (is_of_8_bits(target)) return 3 * input;
   return target.halves_bytes && keeps_parameters && shape.batch == 1 ? 6 * (2 * weights + input) : 0.0;
 }
 
@@ -79,8 +85,11 @@ std::optional<std::array<double, 3>> factor_of(const WorkItem& item, const Targe
   if (!now_ns || !then_ns || *now_ns <= 0) return std::nullopt;
   const double bytes = cast_bytes(*shape, target, item.kind == OperationKind::kConv, keeps_parameters);
   const double casts_ns = bytes > 0 ? rates.bytes_ns(bytes).value_or(0) : 0.0;
-  return std::array<double, 3>{(1.25 * *then_ns + casts_ns) / *now_ns, (*then_ns + 0.5 * casts_ns) / *now_ns,
-                               0.85 * *then_ns / *now_ns};
+  // The table's integer products write 32-bit sums; one that scales them writes as little as a product of fp8.
+  const double scaled_ns =
+      target.to == "int8" ? std::min(*then_ns, rates.product_ns("fp8", *shape).value_or(*then_ns)) : *then_ns;
+  return std::array<double, 3>{(1.25 * *then_ns + casts_ns) / *now_ns, (scaled_ns + 0.5 * casts_ns) / *now_ns,
+                               0.85 * scaled_ns / *now_ns};
 }
 
 bool is_torch(const Work& work) {
@@ -168,8 +177,12 @@ std::vector<Change> find_precisions(const Work& work) {
       change.assumptions.push_back(
           fmt::format("convolutions of fewer than 4 channels take as long, tensor cores do not have them ({})",
                       times_per_step(staying, work)));
-    if (target.to == "fp8")
+    if (is_of_8_bits(target))
       change.assumptions.emplace_back("half of the casts of the inputs become part of other kernels");
+    if (target.to == "int8")
+      change.assumptions.emplace_back(
+          "products that scale their sums take no longer than those of fp8, where the table has these (at the least as "
+          "long as those that write 32-bit sums)");
     if (target.halves_bytes && has_casts)
       change.assumptions.emplace_back(
           "parameters stay in 32 bits, as automatic mixed precision leaves them: half of the casts of parameters, "
@@ -177,7 +190,8 @@ std::vector<Change> find_precisions(const Work& work) {
     change.accuracy = target.accuracy;
     change.keeps_launches = is_torch(work);  // its operators call the same libraries
     change.alternative = fmt::format("precision of {}", target.from);
-    if (target.to == "fp8") change.confidence = Confidence::kSpeculative;  // what it does to results has to be measured
+    if (is_of_8_bits(target))
+      change.confidence = Confidence::kSpeculative;  // what it does to results has to be measured
     found.push_back(std::move(change));
   }
   return found;

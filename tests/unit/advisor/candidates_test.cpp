@@ -471,6 +471,25 @@ TEST(Precision, TakesTheMeasuredRatesOfBoth) {
   expect_factors(found[2].scaled.at(0), {(1.25 * 25 + 4) / 50, (25.0 + 2) / 50, 0.85 * 25 / 50});
 }
 
+// The table's integers write 32-bit sums in 45 us; what scales them takes the 25 of fp8. Casts as of fp8.
+TEST(Precision, OfIntegersIsThatOfProductsThatScaleTheirSums) {
+  Candidates run([](HandStep& step) { step.kernel(kGemm, 60, {}, layer("fp16")); });
+  std::string with_integers = kRates;
+  with_integers.insert(with_integers.rfind("}}"),
+                       R"(, "int8": [{"batch": 1, "m": 64, "n": 1024, "k": 256, "ns": 45000}])");
+  const Rates rates = Rates::parse(with_integers, "test.json");
+  run.work().set_rates(rates);
+  const std::vector<Change> found = find_precisions(run.work());
+  ASSERT_THAT(found, SizeIs(2));
+  EXPECT_EQ(found[0].id, "precision-fp16-fp8");
+  EXPECT_EQ(found[1].id, "precision-fp16-int8");
+  EXPECT_EQ(found[1].title, "Compute products in int8 instead of fp16 (once a step)");
+  EXPECT_EQ(found[1].alternative, found[0].alternative);
+  EXPECT_EQ(found[1].confidence, Confidence::kSpeculative);
+  EXPECT_THAT(found[1].accuracy, HasSubstr("scales for each channel"));
+  expect_factors(found[1].scaled.at(0), {(1.25 * 45 + 4) / 50, (25.0 + 2) / 50, 0.85 * 25 / 50});
+}
+
 // The sums of a product's parts are part of its time, and no kernel of their own in another precision: a quarter of
 // both.
 TEST(Precision, IsOfAProductWithTheSumsOfItsParts) {
