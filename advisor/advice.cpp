@@ -206,11 +206,12 @@ bool Advisor::is_worth(const Card& card, const AdviceOptions& options) const {
 }
 
 // The most that a change can save of a step: all of the work that it touches, with the host's way to it, since whatever
-// waits for that work is launched after it, and keeps its own launch. What is launched otherwise, or may overlap, has
-// no such bound, nor has anything where launches wait for room.
+// waits for that work is launched after it, and keeps its own launch. What is launched otherwise or earlier, or may
+// overlap, has no such bound, nor has anything where launches wait for room.
 std::int64_t Advisor::most_saved_ns(const Change& change) const {
   const auto is_full = [](const RankGraph& rank) { return rank.queue_length > 0; };
-  if (!change.captured.empty() || !change.overlapped.empty() || std::ranges::any_of(graph_.ranks, is_full))
+  const bool is_of_the_host = !change.captured.empty() || !change.hastened.empty();
+  if (is_of_the_host || !change.overlapped.empty() || std::ranges::any_of(graph_.ranks, is_full))
     return std::numeric_limits<std::int64_t>::max();
   std::int64_t most_ns = 0;
   const auto add = [&](const OpRef& ref) {

@@ -194,6 +194,11 @@ void apply(const Change& change, Estimate estimate, const LaunchCosts& costs, De
     if (scaled.is_of_library && !change.keeps_launches && kept.rank < costs.usual.size())
       launch_as_usual(costs.usual[kept.rank], estimate, kept.op, graph.ranks[kept.rank]);
   }
+  for (const Hastened& hastened : change.hastened) {
+    CallNode& call = graph.ranks[hastened.rank].calls[hastened.call];
+    call.segment_ns =
+        std::llround(hastened.factor[static_cast<std::size_t>(estimate)] * static_cast<double>(call.segment_ns));
+  }
   for (const Captured& captured : change.captured)
     capture(captured, estimate, costs, graph.ranks[captured.rank]);
   // The last one first: those before are as long as they were.

@@ -67,6 +67,13 @@ struct Overlapped {
   std::array<double, 3> ns = {0, 0, 0};
 };
 
+// The thread does what it does on its way to the call (CallNode::segment_ns) in so many times as long; by Estimate.
+struct Hastened {
+  std::uint32_t rank = 0;
+  NodeIndex call = kNoNode;
+  std::array<double, 3> factor = {1, 1, 1};
+};
+
 enum class Confidence : std::uint8_t { kLikely, kPlausible, kSpeculative };
 std::string_view confidence_name(Confidence confidence);
 
@@ -82,6 +89,7 @@ struct Change {
   std::vector<Scaled> scaled;
   std::vector<Captured> captured;
   std::vector<Overlapped> overlapped;
+  std::vector<Hastened> hastened;
   // The host takes as long to launch a library's work as it does now: the same library computes it. Otherwise that is
   // launched as what no library prepares (LaunchCosts::usual).
   bool keeps_launches = false;

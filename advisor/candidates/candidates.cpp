@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "analyzer/analyses/idle_causes.h"
 #include "analyzer/base/text.h"
 
 namespace swinscope {
@@ -33,6 +34,15 @@ std::string_view lacks_rates(const Work& work) {
 
 std::string_view is_of_inference_only(const Work& work) {
   return is_training(work) ? "of inference only: a backward pass reads what would no longer be written" : "";
+}
+
+std::string_view lacks_input_ranges(const Work& work) {
+  return std::ranges::all_of(work.graph.ranks,
+                             [&](const RankGraph& rank) {
+                               return input_ranges(work.run.trace, work.run.trace.ranks[rank.rank_index]).empty();
+                             })
+             ? "no wait for data is marked in the trace (PyTorch's DataLoader and `swin` mark theirs)"
+             : "";
 }
 
 std::string_view lacks_capability(const Work& work) {
@@ -92,6 +102,7 @@ std::span<const ChangeKind> change_kinds() {
       ChangeKind{"fusion", "Fusion of elementwise, normalization and layout kernels", &find_fusions},
       ChangeKind{"layout", "Copies that only reorder", &find_layouts},
       ChangeKind{"optimizer", "The optimizer as one kernel", &find_optimizers},
+      ChangeKind{"input", "Batches that are ready in time", &find_input_waits, &lacks_input_ranges},
       ChangeKind{"graph", "Launches as a CUDA graph", &find_graphs},
       ChangeKind{"overlap", "Kernels that start while those before them end", &find_overlaps,
                  &first_of<lacks_capability, lacks_rates>}};

@@ -38,6 +38,8 @@ std::vector<Change> find_resampling(const Work& work);
 std::vector<Change> find_optimizers(const Work& work);
 // Products (and, with 16 bits, what lies between) in fewer bits, by the GPU's measured rates.
 std::vector<Change> find_precisions(const Work& work);
+// The host's waits for the next batch.
+std::vector<Change> find_input_waits(const Work& work);
 // Launches one by one: a CUDA graph.
 std::vector<Change> find_graphs(const Work& work);
 // Kernels behind each other on a stream: each starts while the one before it ends (compute capability 9 and later).

@@ -26,19 +26,6 @@ ThreadIntervals blocking_calls(const Trace& trace, const Rank& rank) {
   return calls;
 }
 
-ThreadIntervals input_ranges(const Trace& trace, const Rank& rank) {
-  ThreadIntervals ranges;
-  for (const RangeLane& lane : rank.range_lanes) {
-    const std::string domain = rank.domain_name(lane.domain, trace.strings);
-    for (EventIndex i = lane.events.begin; i < lane.events.end; ++i) {
-      if (!is_input_range(domain, trace.text(rank.ranges.name[i]))) continue;
-      ranges.add(lane.global_tid, {rank.ranges.start_ns[i], rank.ranges.end_ns[i]});
-    }
-  }
-  ranges.finish();
-  return ranges;
-}
-
 }  // namespace
 
 std::string_view idle_cause_name(IdleCause cause) {
@@ -63,15 +50,32 @@ bool ThreadIntervals::contains(std::uint64_t global_tid, std::int64_t when) cons
   return after != intervals.begin() && when < std::prev(after)->end_ns;
 }
 
-bool ThreadIntervals::cover_half(std::uint64_t global_tid, Interval interval) const {
-  if (interval.length() <= 0) return contains(global_tid, interval.begin_ns);
+std::int64_t ThreadIntervals::covered_ns(std::uint64_t global_tid, Interval interval) const {
   const auto thread = by_thread_.find(global_tid);
-  if (thread == by_thread_.end()) return false;
+  if (thread == by_thread_.end()) return 0;
   std::int64_t covered = 0;
   for (auto i = std::ranges::upper_bound(thread->second, interval.begin_ns, {}, &Interval::end_ns);
        i != thread->second.end() && i->begin_ns < interval.end_ns; ++i)
     covered += std::min(i->end_ns, interval.end_ns) - std::max(i->begin_ns, interval.begin_ns);
-  return 2 * covered >= interval.length();
+  return covered;
+}
+
+bool ThreadIntervals::cover_half(std::uint64_t global_tid, Interval interval) const {
+  if (interval.length() <= 0) return contains(global_tid, interval.begin_ns);
+  return 2 * covered_ns(global_tid, interval) >= interval.length();
+}
+
+ThreadIntervals input_ranges(const Trace& trace, const Rank& rank) {
+  ThreadIntervals ranges;
+  for (const RangeLane& lane : rank.range_lanes) {
+    const std::string domain = rank.domain_name(lane.domain, trace.strings);
+    for (EventIndex i = lane.events.begin; i < lane.events.end; ++i) {
+      if (!is_input_range(domain, trace.text(rank.ranges.name[i]))) continue;
+      ranges.add(lane.global_tid, {rank.ranges.start_ns[i], rank.ranges.end_ns[i]});
+    }
+  }
+  ranges.finish();
+  return ranges;
 }
 
 IdleJudge::IdleJudge(const Trace& trace, const Rank& rank, const RankSteps& steps)

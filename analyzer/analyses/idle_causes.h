@@ -54,12 +54,17 @@ class ThreadIntervals {
   void add(std::uint64_t global_tid, Interval interval) { by_thread_[global_tid].push_back(interval); }
   void finish();
   bool contains(std::uint64_t global_tid, std::int64_t when) const;
-  // Whether they cover half of an interval; of an empty one, whether they contain it.
+  // How much of an interval they cover, and whether that is half of it; of an empty one, whether they contain it.
+  std::int64_t covered_ns(std::uint64_t global_tid, Interval interval) const;
   bool cover_half(std::uint64_t global_tid, Interval interval) const;
+  bool empty() const { return by_thread_.empty(); }
 
  private:
   std::unordered_map<std::uint64_t, std::vector<Interval>> by_thread_;
 };
+
+// Where the threads of a rank wait for data (is_input_range).
+ThreadIntervals input_ranges(const Trace& trace, const Rank& rank);
 
 // Judges the gaps of the devices of one rank.
 class IdleJudge {

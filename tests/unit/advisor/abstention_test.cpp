@@ -35,6 +35,8 @@ constexpr std::string_view kNoBytes =
     "the bytes of no such kernel were recorded: annotated programs (`swin`) say theirs";
 constexpr std::string_view kNoHopper =
     "it takes a GPU that the trace says to be of compute capability 9 or later (H100)";
+constexpr std::string_view kNoInput =
+    "no wait for data is marked in the trace (PyTorch's DataLoader and `swin` mark theirs)";
 constexpr std::string_view kOfInference = "of inference only: a backward pass reads what would no longer be written";
 
 Reasons reasons_of(const Trace& trace, bool are_rates_known) {
@@ -73,15 +75,16 @@ Trace on_gpu(int compute_major, const std::function<void(HandStep&)>& fill) {
 
 TEST(Abstention, IsForWantOfTheGpusFigures) {
   EXPECT_THAT(reasons_of(trace_of_step(known), false),
-              ElementsAre(Pair("bandwidth", kNoCopies), Pair("mlp", kNoRates), Pair("overlap", kNoHopper),
-                          Pair("precision", kNoRates), Pair("projection", kNoRates), Pair("resampling", kNoCopies)));
+              ElementsAre(Pair("bandwidth", kNoCopies), Pair("input", kNoInput), Pair("mlp", kNoRates),
+                          Pair("overlap", kNoHopper), Pair("precision", kNoRates), Pair("projection", kNoRates),
+                          Pair("resampling", kNoCopies)));
 }
 
 TEST(Abstention, IsForWantOfShapesAndBytes) {
   const Trace named = on_gpu(9, [](HandStep& step) { step.kernel(kGemm, 190).kernel(kAdd, 20); });
-  EXPECT_THAT(reasons_of(named, true),
-              ElementsAre(Pair("bandwidth", kNoBytes), Pair("mlp", kNoShapes), Pair("normalization", kNoShapes),
-                          Pair("precision", kNoShapes), Pair("projection", kNoShapes)));
+  EXPECT_THAT(reasons_of(named, true), ElementsAre(Pair("bandwidth", kNoBytes), Pair("input", kNoInput),
+                                                   Pair("mlp", kNoShapes), Pair("normalization", kNoShapes),
+                                                   Pair("precision", kNoShapes), Pair("projection", kNoShapes)));
 }
 
 TEST(Abstention, IsForABackwardPass) {
@@ -91,12 +94,13 @@ TEST(Abstention, IsForABackwardPass) {
     step.phase("backward");
     known(step);
   });
-  EXPECT_THAT(reasons_of(training, true), ElementsAre(Pair("mlp", kOfInference), Pair("normalization", kOfInference),
-                                                      Pair("projection", kOfInference)));
+  EXPECT_THAT(reasons_of(training, true),
+              ElementsAre(Pair("input", kNoInput), Pair("mlp", kOfInference), Pair("normalization", kOfInference),
+                          Pair("projection", kOfInference)));
 }
 
 TEST(Abstention, IsForAnEarlierGpu) {
-  EXPECT_THAT(reasons_of(on_gpu(8, known), true), ElementsAre(Pair("overlap", kNoHopper)));
+  EXPECT_THAT(reasons_of(on_gpu(8, known), true), ElementsAre(Pair("input", kNoInput), Pair("overlap", kNoHopper)));
 }
 
 // In fp8 the product takes 52 of 50 as in fp16, and casts 2: 80 longer of 1000. At most 116 would be saved.
@@ -125,8 +129,9 @@ TEST(Abstention, IsForWhatIsLikelyToCost) {
 
 // There is nothing that a change could be made of.
 TEST(Abstention, IsNotForWhatIsNotThere) {
-  EXPECT_THAT(reasons_of(on_gpu(9, known), true), ElementsAre());
-  EXPECT_THAT(reasons_of(on_gpu(9, [](HandStep& step) { step.kernel("unknown", 100); }), true), ElementsAre());
+  EXPECT_THAT(reasons_of(on_gpu(9, known), true), ElementsAre(Pair("input", kNoInput)));
+  EXPECT_THAT(reasons_of(on_gpu(9, [](HandStep& step) { step.kernel("unknown", 100); }), true),
+              ElementsAre(Pair("input", kNoInput)));
 }
 
 }  // namespace
