@@ -210,7 +210,7 @@ bool Advisor::is_worth(const Card& card, const AdviceOptions& options) const {
 // overlap, has no such bound, nor has anything where launches wait for room.
 std::int64_t Advisor::most_saved_ns(const Change& change) const {
   const auto is_full = [](const RankGraph& rank) { return rank.queue_length > 0; };
-  const bool is_of_the_host = !change.captured.empty() || !change.hastened.empty();
+  const bool is_of_the_host = !change.captured.empty() || !change.hastened.empty() || !change.without_wait.empty();
   if (is_of_the_host || !change.overlapped.empty() || std::ranges::any_of(graph_.ranks, is_full))
     return std::numeric_limits<std::int64_t>::max();
   std::int64_t most_ns = 0;

@@ -199,6 +199,8 @@ void apply(const Change& change, Estimate estimate, const LaunchCosts& costs, De
     call.segment_ns =
         std::llround(hastened.factor[static_cast<std::size_t>(estimate)] * static_cast<double>(call.segment_ns));
   }
+  for (const CallRef& ref : change.without_wait)
+    graph.ranks[ref.rank].calls[ref.call].waits = {};
   for (const Captured& captured : change.captured)
     capture(captured, estimate, costs, graph.ranks[captured.rank]);
   // The last one first: those before are as long as they were.

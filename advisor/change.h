@@ -74,6 +74,11 @@ struct Hastened {
   std::array<double, 3> factor = {1, 1, 1};
 };
 
+struct CallRef {
+  std::uint32_t rank = 0;  // in DependencyGraph::ranks
+  NodeIndex call = kNoNode;
+};
+
 enum class Confidence : std::uint8_t { kLikely, kPlausible, kSpeculative };
 std::string_view confidence_name(Confidence confidence);
 
@@ -90,6 +95,7 @@ struct Change {
   std::vector<Captured> captured;
   std::vector<Overlapped> overlapped;
   std::vector<Hastened> hastened;
+  std::vector<CallRef> without_wait;  // they return before the GPU has done what they waited for
   // The host takes as long to launch a library's work as it does now: the same library computes it. Otherwise that is
   // launched as what no library prepares (LaunchCosts::usual).
   bool keeps_launches = false;

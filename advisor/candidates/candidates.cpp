@@ -103,6 +103,7 @@ std::span<const ChangeKind> change_kinds() {
       ChangeKind{"layout", "Copies that only reorder", &find_layouts},
       ChangeKind{"optimizer", "The optimizer as one kernel", &find_optimizers},
       ChangeKind{"input", "Batches that are ready in time", &find_input_waits, &lacks_input_ranges},
+      ChangeKind{"wait", "Steps in which the host does not wait for the GPU", &find_waits},
       ChangeKind{"graph", "Launches as a CUDA graph", &find_graphs},
       ChangeKind{"overlap", "Kernels that start while those before them end", &find_overlaps,
                  &first_of<lacks_capability, lacks_rates>}};

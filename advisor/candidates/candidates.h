@@ -40,6 +40,8 @@ std::vector<Change> find_optimizers(const Work& work);
 std::vector<Change> find_precisions(const Work& work);
 // The host's waits for the next batch.
 std::vector<Change> find_input_waits(const Work& work);
+// The host's waits for the GPU behind which it launches more.
+std::vector<Change> find_waits(const Work& work);
 // Launches one by one: a CUDA graph.
 std::vector<Change> find_graphs(const Work& work);
 // Kernels behind each other on a stream: each starts while the one before it ends (compute capability 9 and later).

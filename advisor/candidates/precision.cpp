@@ -81,15 +81,14 @@ std::optional<std::array<double, 3>> factor_of(const WorkItem& item, const Targe
   const std::optional<ProductShape> shape = product_of(*item.what);
   if (!shape) return std::nullopt;
   const std::optional<double> now_ns = rates.product_ns(target.from, *shape);
-  const std::optional<double> then_ns = rates.product_ns(target.to, *shape);
+  std::optional<double> then_ns = rates.product_ns(target.to, *shape);
   if (!now_ns || !then_ns || *now_ns <= 0) return std::nullopt;
+  // The table's integer products write 32-bit sums; one that scales them writes as little as a product of fp8.
+  if (target.to == "int8") then_ns = std::min(*then_ns, rates.product_ns("fp8", *shape).value_or(*then_ns));
   const double bytes = cast_bytes(*shape, target, item.kind == OperationKind::kConv, keeps_parameters);
   const double casts_ns = bytes > 0 ? rates.bytes_ns(bytes).value_or(0) : 0.0;
-  // The table's integer products write 32-bit sums; one that scales them writes as little as a product of fp8.
-  const double scaled_ns =
-      target.to == "int8" ? std::min(*then_ns, rates.product_ns("fp8", *shape).value_or(*then_ns)) : *then_ns;
-  return std::array<double, 3>{(1.25 * *then_ns + casts_ns) / *now_ns, (scaled_ns + 0.5 * casts_ns) / *now_ns,
-                               0.85 * scaled_ns / *now_ns};
+  return std::array<double, 3>{(1.25 * *then_ns + casts_ns) / *now_ns, (*then_ns + 0.5 * casts_ns) / *now_ns,
+                               0.85 * *then_ns / *now_ns};
 }
 
 bool is_torch(const Work& work) {
@@ -181,8 +180,7 @@ std::vector<Change> find_precisions(const Work& work) {
       change.assumptions.emplace_back("half of the casts of the inputs become part of other kernels");
     if (target.to == "int8")
       change.assumptions.emplace_back(
-          "products that scale their sums take no longer than those of fp8, where the table has these (at the least as "
-          "long as those that write 32-bit sums)");
+          "products that scale their sums take no longer than those of fp8, where the table has these");
     if (target.halves_bytes && has_casts)
       change.assumptions.emplace_back(
           "parameters stay in 32 bits, as automatic mixed precision leaves them: half of the casts of parameters, "

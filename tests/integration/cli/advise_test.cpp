@@ -83,7 +83,8 @@ TEST_F(Advise, AnalyzeLeavesItOutWhereItIsNotWanted) {
 
 TEST_F(Advise, PredictionsAreWrittenDownAndScored) {
   const nlohmann::json advice = run_json({"advise", run_, "--ledger", "l.json"})["data"];
-  ASSERT_EQ(advice["opportunities"].size(), 1U);
+  ASSERT_EQ(advice["opportunities"].size(), 2U);
+  EXPECT_EQ(advice["opportunities"][1]["id"], "wait-1");
   const ProgramResult second =
       run({"advise", run_, "--apply", "fusion-1", "--ledger", "l.json", "--label", "with a fused norm"});
   ASSERT_EQ(second.status, 0) << second.err;

@@ -487,7 +487,7 @@ TEST(Precision, OfIntegersIsThatOfProductsThatScaleTheirSums) {
   EXPECT_EQ(found[1].alternative, found[0].alternative);
   EXPECT_EQ(found[1].confidence, Confidence::kSpeculative);
   EXPECT_THAT(found[1].accuracy, HasSubstr("scales for each channel"));
-  expect_factors(found[1].scaled.at(0), {(1.25 * 45 + 4) / 50, (25.0 + 2) / 50, 0.85 * 25 / 50});
+  expect_factors(found[1].scaled.at(0), {(1.25 * 25 + 4) / 50, (25.0 + 2) / 50, 0.85 * 25 / 50});
 }
 
 // The sums of a product's parts are part of its time, and no kernel of their own in another precision: a quarter of
