@@ -68,7 +68,7 @@ std::vector<Change> find_input_waits(const Work& work) {
       "Have the next batch ready when it is asked for (" + times_per_step(change.evidence.size(), work) + ")";
   change.why =
       "the thread that launches stands still until data has come: more loader workers (num_workers), less work for "
-      "each picture, or faster storage";
+      "each sample, or faster storage";
   change.assumptions = {"of these waits 5 % (half to nothing) stays",
                         "preparing takes cores of the host, of which the trace does not say how many are free"};
   return {change};
