@@ -16,6 +16,7 @@
 #include "analyzer/base/parallel.h"
 #include "analyzer/base/statistics.h"
 #include "analyzer/base/text.h"
+#include "analyzer/facts/trace_doubts.h"
 #include "store/error.h"
 
 namespace swinscope {
@@ -100,6 +101,7 @@ Advisor::Advisor(const RunFacts& run, const AdviceOptions& options) : run_(run) 
   // Beside the graph: to read a file of rates takes half as long.
   std::future<std::optional<Rates>> rates = std::async(std::launch::async, [&] { return rates_for(run, options); });
   graph_ = make_graph(run);
+  if (!options.first_only) advice_.doubts = doubts_of(run.trace, run.scope);
   advice_.error = replay_error(graph_, replay(graph_), run);
   if (advice_.error.step_error() > options.bound) {
     advice_.abstained.push_back(

@@ -69,6 +69,7 @@ struct Advice {
   // Where the rates are not known to be of the run's GPU: "rates are those of NVIDIA H200, the run is of NVIDIA
   // A100-SXM4-40GB".
   std::string other_rates;
+  std::vector<std::string> doubts;  // of the trace, as `analyze` has them (trace_doubts.h); not where first_only
 
   bool is_refused() const { return !abstained.empty() && abstained.front().of == "advice"; }
   std::int64_t step_ns() const { return unrecorded_step_ns; }

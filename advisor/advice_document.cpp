@@ -112,6 +112,10 @@ Document advice_document(const Trace& trace, const Advice& advice) {
   document.run = trace.path;
   document.headline = {headline(advice)};
   document.warnings = trace.warnings;
+  for (const std::string& doubt : advice.doubts) {
+    const auto says_it = [&](const std::string& warning) { return warning.find(doubt) != std::string::npos; };
+    if (std::ranges::none_of(trace.warnings, says_it)) document.warnings.push_back(doubt);
+  }
   if (advice.is_refused()) document.warnings.push_back("no savings are given: " + advice.abstained.front().reason);
   if (!advice.other_rates.empty()) document.warnings.push_back(advice.other_rates);
   constexpr double kUnsteady = 0.05;

@@ -355,6 +355,26 @@ TEST(Advice, SaysWhatOfAStepIsTheHosts) {
                   "do now: 60.00 us would be left if they took no longer than a driver needs"));
 }
 
+// Of ten launches one has no kernel: what it did is no part of the replay. It is said once, also where the reader said
+// it.
+TEST(Advice, DoubtsOfTheTraceAreSaid) {
+  HandTrace hand;
+  HandRank& rank = hand.add_rank();
+  for (std::int64_t i = 0; i < 9; ++i)
+    rank.launch(kGemm, 20 * i, 20 * i + 5, 20 * i + 18);
+  rank.call("cudaLaunchKernel", 180, 182);
+  rank.call("cudaDeviceSynchronize", 184, 190);
+  rank.step(0, 200);
+  Trace trace = hand.build();
+  const std::string lost =
+      "1 of 10 kernel launches have no kernel in the trace: lost, or not begun when recording ended";
+  const Advice advice = Advisor(RunFacts(trace, {}), {}).advice();
+  EXPECT_THAT(advice_document(trace, advice).warnings, ElementsAre(lost));
+  trace.warnings = {"a.json: " + lost};
+  EXPECT_THAT(advice_document(trace, advice).warnings, ElementsAre("a.json: " + lost));
+  EXPECT_THAT(Advisor(RunFacts(trace, {}), {.first_only = true}).advice().doubts, IsEmpty());
+}
+
 // By hand: what saves most is speculative, so that the second one leads.
 TEST(Advice, LeadsWithTheFirstThatIsNotSpeculative) {
   const auto card = [](const char* id, std::int64_t saving_ns, Confidence confidence) {
