@@ -153,6 +153,9 @@ std::vector<std::string> usual_changes(const Advice& advice);
 const Card* next_card(const Advice& advice);
 // That one, then the others as they are ranked, `most` at most. Empty where nothing is said.
 std::vector<const Card*> leading_cards(const Advice& advice, std::size_t most);
+// What makes savings doubtful, a line each: of the trace, of rates that are another GPU's, of timing runs whose steps
+// differ.
+std::vector<std::string> doubts_of(const Advice& advice);
 // Of next_card(): "next: Gather instead of …, saves 63.06 ms (59.58 ms to 63.92 ms) of 236.0
 // ms"; "" where nothing is worth a line.
 std::string next_line(const Advice& advice);

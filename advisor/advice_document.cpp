@@ -93,6 +93,17 @@ std::vector<const Card*> leading_cards(const Advice& advice, std::size_t most) {
   return cards;
 }
 
+std::vector<std::string> doubts_of(const Advice& advice) {
+  std::vector<std::string> doubts = advice.doubts;
+  if (!advice.other_rates.empty()) doubts.push_back(advice.other_rates);
+  constexpr double kUnsteady = 0.05;
+  if (const std::optional<double> spread = advice.recording_cost.timed_spread; spread && *spread > kUnsteady) {
+    doubts.push_back(fmt::format("the steps of the timing runs differ by {:.1f} %: no saving is known better than that",
+                                 100 * *spread));
+  }
+  return doubts;
+}
+
 std::string next_line(const Advice& advice) {
   const Card* next = next_card(advice);
   if (next == nullptr) return {};
@@ -112,16 +123,10 @@ Document advice_document(const Trace& trace, const Advice& advice) {
   document.run = trace.path;
   document.headline = {headline(advice)};
   document.warnings = trace.warnings;
-  for (const std::string& doubt : advice.doubts) {
+  if (advice.is_refused()) document.warnings.push_back("no savings are given: " + advice.abstained.front().reason);
+  for (const std::string& doubt : doubts_of(advice)) {
     const auto says_it = [&](const std::string& warning) { return warning.find(doubt) != std::string::npos; };
     if (std::ranges::none_of(trace.warnings, says_it)) document.warnings.push_back(doubt);
-  }
-  if (advice.is_refused()) document.warnings.push_back("no savings are given: " + advice.abstained.front().reason);
-  if (!advice.other_rates.empty()) document.warnings.push_back(advice.other_rates);
-  constexpr double kUnsteady = 0.05;
-  if (const std::optional<double> spread = advice.recording_cost.timed_spread; spread && *spread > kUnsteady) {
-    document.warnings.push_back(fmt::format(
-        "the steps of the timing runs differ by {:.1f} %: no saving is known better than that", 100 * *spread));
   }
   const ReplayError& error = advice.error;
   document.facts = {

@@ -96,6 +96,8 @@ void StepPanel::show_step(const Opportunities& opportunities) {
         " Each saving below is that of the change alone; those that are applied are simulated "
         "together, because savings do not add up.");
   }
+  for (const std::string& doubt : doubts_of(advice))
+    error += QStringLiteral("\nnote: ") + QString::fromStdString(doubt);
   error_->setText(error);
   for (QPushButton* button : {all_, none_})
     button->setVisible(!advice.cards.empty());

@@ -56,6 +56,18 @@ class OpportunitiesPageTest : public WindowTest {
   int clicks_ = 0;
 };
 
+// One rank's file of two: the page says, as the command does, that the other one is missing.
+TEST_F(OpportunitiesPageTest, SaysWhatMakesSavingsDoubtful) {
+  const std::filesystem::path rank = data_file("pytorch_swin_tiny_ddp_2gpu") / "rank0.kineto.json.gz";
+  const nlohmann::json warnings = run_json({"advise", rank.string()}).at("warnings");
+  ASSERT_EQ(warnings.size(), 1U) << warnings;
+  open(rank);
+  ASSERT_NE(window_.run(), nullptr) << banner();
+  show_opportunities();
+  EXPECT_THAT(opportunities().step().replay_error().toStdString(),
+              HasSubstr("\nnote: " + warnings.at(0).get<std::string>()));
+}
+
 // What a user wants to know of the recording in data/, in as few clicks as may be.
 TEST_F(OpportunitiesPageTest, FromATraceToTheKernelThatIsToBeReplaced) {
   const nlohmann::json advice = run_json({"advise", recording().string()}).at("data");
