@@ -26,9 +26,17 @@ std::string_view lacks_copy_rate(const Work& work) {
   return work.copy_rate() > 0 ? "" : "the rate at which this GPU copies is not known";
 }
 
+bool is_of_hip(const Work& work) {
+  return std::ranges::any_of(work.graph.ranks, [&](const RankGraph& rank) {
+    const ApiCalls& api = work.run.trace.ranks[rank.rank_index].api;
+    return api.size() > 0 && work.run.trace.text(api.name.front()).starts_with("hip");
+  });
+}
+
 std::string_view lacks_rates(const Work& work) {
-  return work.rates() != nullptr
-             ? ""
+  if (work.rates() != nullptr) return "";
+  return is_of_hip(work)
+             ? "no table of this GPU's rates, and `swinscope peaks` measures those of NVIDIA's only"
              : "no table of this GPU's rates: `swinscope peaks --rates FILE` measures one, --peaks FILE gives it";
 }
 

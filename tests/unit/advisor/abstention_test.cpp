@@ -80,6 +80,20 @@ TEST(Abstention, IsForWantOfTheGpusFigures) {
                           Pair("resampling", kNoCopies)));
 }
 
+// `swinscope peaks` runs CUDA: it is no way out for HIP's programs.
+TEST(Abstention, IsForAGpuThatCannotBeMeasured) {
+  HandTrace hand;
+  HandRank& rank = hand.add_rank();
+  rank.kernel(kGemm, rank.call("hipLaunchKernel", 0, 2), 5, 105);
+  rank.call("hipDeviceSynchronize", 4, 110);
+  rank.step(0, 112);
+  constexpr std::string_view kNotMeasured =
+      "no table of this GPU's rates, and `swinscope peaks` measures those of NVIDIA's only";
+  const Reasons reasons = reasons_of(hand.build(), false);
+  for (const char* kind : {"precision", "projection", "mlp"})
+    EXPECT_EQ(reasons.at(kind), kNotMeasured) << kind;
+}
+
 TEST(Abstention, IsForWantOfShapesAndBytes) {
   const Trace named = on_gpu(9, [](HandStep& step) { step.kernel(kGemm, 190).kernel(kAdd, 20); });
   EXPECT_THAT(reasons_of(named, true), ElementsAre(Pair("bandwidth", kNoBytes), Pair("input", kNoInput),
