@@ -123,9 +123,11 @@ std::vector<Change> find_precisions(const Work& work) {
   if (work.rates() == nullptr) return {};
   const Rates& rates = *work.rates();
   // PyTorch's automatic mixed precision keeps parameters and their gradients in 32 bits.
-  const bool has_casts = is_torch(work) && is_training(work);
+  const bool trains = is_training(work);
+  const bool has_casts = is_torch(work) && trains;
   std::vector<Change> found;
   for (const Target& target : kTargets) {
+    if (trains && target.to == "int8") continue;  // gradients need an exponent
     Change change;
     Beside beside(work, target);
     std::size_t products = 0;
