@@ -75,9 +75,11 @@ class CostFinder {
     const bool is_explained = least_ns <= timed_ns && (usual_cost() == 0 || cost.per_launch_ns <= usual_cost());
     if (is_of_the_host && !is_explained) return of_slower_host(cost);
     if (static_cast<double>(least_ns) <= of_the_gpu) return cost;
-    cost.per_launch_ns =
-        least_ns <= timed_ns ? std::max(cost.per_launch_ns, usual_cost()) : of_launches_where_gaps_cost(timed_ns);
-    if (least_ns <= timed_ns) return cost;
+    if (least_ns <= timed_ns) {
+      cost.per_launch_ns = std::max(cost.per_launch_ns, usual_cost());
+      return cost;
+    }
+    cost.per_launch_ns = of_launches_where_gaps_cost(timed_ns);
     const auto without_gaps = [&](std::int64_t ns) { return step_with(cost.per_launch_ns, ns); };
     cost.per_kernel_ns = least_cost(kMostOfKernelNs, std::max(timed_ns, without_gaps(kMostOfKernelNs)), without_gaps);
     const auto with_overlap = [&](std::int64_t ns) { return step_with(cost.per_launch_ns, cost.per_kernel_ns, ns); };

@@ -60,19 +60,6 @@ void known(HandStep& step) {
       .kernel(kAdd, 20, {}, R"("class": "elementwise", "bytes_read": 65536)");
 }
 
-Trace on_gpu(int compute_major, const std::function<void(HandStep&)>& fill) {
-  HandTrace hand;
-  HandRank& rank = hand.add_rank();
-  GpuInfo gpu;
-  gpu.name = "Test GPU";
-  gpu.compute_major = compute_major;
-  rank.run.gpus = {gpu};
-  HandStep step(rank);
-  fill(step);
-  step.wait().end();
-  return hand.build();
-}
-
 TEST(Abstention, IsForWantOfTheGpusFigures) {
   EXPECT_THAT(reasons_of(trace_of_step(known), false),
               ElementsAre(Pair("bandwidth", kNoCopies), Pair("input", kNoInput), Pair("mlp", kNoRates),
@@ -95,14 +82,14 @@ TEST(Abstention, IsForAGpuThatCannotBeMeasured) {
 }
 
 TEST(Abstention, IsForWantOfShapesAndBytes) {
-  const Trace named = on_gpu(9, [](HandStep& step) { step.kernel(kGemm, 190).kernel(kAdd, 20); });
+  const Trace named = trace_on_gpu(9, [](HandStep& step) { step.kernel(kGemm, 190).kernel(kAdd, 20); });
   EXPECT_THAT(reasons_of(named, true), ElementsAre(Pair("bandwidth", kNoBytes), Pair("input", kNoInput),
                                                    Pair("mlp", kNoShapes), Pair("normalization", kNoShapes),
                                                    Pair("precision", kNoShapes), Pair("projection", kNoShapes)));
 }
 
 TEST(Abstention, IsForABackwardPass) {
-  const Trace training = on_gpu(9, [](HandStep& step) {
+  const Trace training = trace_on_gpu(9, [](HandStep& step) {
     step.phase("forward");
     known(step);
     step.phase("backward");
@@ -114,7 +101,8 @@ TEST(Abstention, IsForABackwardPass) {
 }
 
 TEST(Abstention, IsForAnEarlierGpu) {
-  EXPECT_THAT(reasons_of(on_gpu(8, known), true), ElementsAre(Pair("input", kNoInput), Pair("overlap", kNoHopper)));
+  EXPECT_THAT(reasons_of(trace_on_gpu(8, known), true),
+              ElementsAre(Pair("input", kNoInput), Pair("overlap", kNoHopper)));
 }
 
 // In fp8 the product takes 52 of 50 as in fp16, and casts 2: 80 longer of 1000. At most 116 would be saved.
@@ -143,8 +131,8 @@ TEST(Abstention, IsForWhatIsLikelyToCost) {
 
 // There is nothing that a change could be made of.
 TEST(Abstention, IsNotForWhatIsNotThere) {
-  EXPECT_THAT(reasons_of(on_gpu(9, known), true), ElementsAre(Pair("input", kNoInput)));
-  EXPECT_THAT(reasons_of(on_gpu(9, [](HandStep& step) { step.kernel("unknown", 100); }), true),
+  EXPECT_THAT(reasons_of(trace_on_gpu(9, known), true), ElementsAre(Pair("input", kNoInput)));
+  EXPECT_THAT(reasons_of(trace_on_gpu(9, [](HandStep& step) { step.kernel("unknown", 100); }), true),
               ElementsAre(Pair("input", kNoInput)));
 }
 

@@ -490,6 +490,21 @@ TEST(Precision, OfIntegersIsThatOfProductsThatScaleTheirSums) {
   expect_factors(found[1].scaled.at(0), {(1.25 * 25 + 4) / 50, (25.0 + 2) / 50, 0.85 * 25 / 50});
 }
 
+// Gradients span more powers of two than an integer has.
+TEST(Precision, IsNotOfIntegersWhereGradientsAreComputed) {
+  std::string with_integers = kRates;
+  with_integers.insert(with_integers.rfind("}}"),
+                       R"(, "int8": [{"batch": 1, "m": 64, "n": 1024, "k": 256, "ns": 25000}])");
+  const Rates rates = Rates::parse(with_integers, "test.json");
+  const auto found_in = [&](std::string_view phase) {
+    Candidates run([&](HandStep& step) { step.phase(phase).kernel(kGemm, 60, {}, layer("fp16")); });
+    run.work().set_rates(rates);
+    return find_precisions(run.work()).size();
+  };
+  EXPECT_EQ(found_in("forward"), 2U);
+  EXPECT_EQ(found_in("backward"), 1U) << "fp8";
+}
+
 // The sums of a product's parts are part of its time, and no kernel of their own in another precision: a quarter of
 // both.
 TEST(Precision, IsOfAProductWithTheSumsOfItsParts) {
@@ -711,18 +726,12 @@ TEST(Normalization, OfShortRowsIsPartOfTheProductThatReadsThem) {
 // On Hopper and later: a gap of 1 is gone, and of the time of an empty kernel none, half and all is hidden.
 TEST(Overlap, StartsKernelsWhileThoseBeforeThemEnd) {
   const auto trace_of = [](int compute_major) {
-    HandTrace hand;
-    HandRank& rank = hand.add_rank();
-    GpuInfo gpu;
-    gpu.name = "Test GPU";
-    gpu.compute_major = compute_major;
-    rank.run.gpus = {gpu};
-    HandStep step(rank);
-    step.kernel("first", 100);
-    for (int i = 0; i < 7; ++i)
-      step.kernel(kGemm, 100);
-    step.kernel("last", 6).wait().kernel(kNorm, 10).end();
-    return hand.build();
+    return trace_on_gpu(compute_major, [](HandStep& step) {
+      step.kernel("first", 100);
+      for (int i = 0; i < 7; ++i)
+        step.kernel(kGemm, 100);
+      step.kernel("last", 6).wait().kernel(kNorm, 10);
+    });
   };
   const Rates rates = Rates::parse(R"({"schema": "swinscope.rates/1", "gpu": "Test GPU",
     "scalars": {"empty_kernel": 2000}, "bytes": [{"bytes": 65536, "ns": 4000}]})",

@@ -98,4 +98,18 @@ inline Trace trace_of_step(const std::function<void(HandStep&)>& step, std::stri
   return hand.build();
 }
 
+// A trace of one step on a GPU of that compute capability.
+inline Trace trace_on_gpu(int compute_major, const std::function<void(HandStep&)>& step) {
+  HandTrace hand;
+  HandRank& rank = hand.add_rank();
+  GpuInfo gpu;
+  gpu.name = "Test GPU";
+  gpu.compute_major = compute_major;
+  rank.run.gpus = {gpu};
+  HandStep made(rank);
+  step(made);
+  made.end();
+  return hand.build();
+}
+
 }  // namespace swinscope::test

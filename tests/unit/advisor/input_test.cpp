@@ -71,9 +71,9 @@ TEST(Input, IsNotOfBatchesThatWereReadyNorOfOtherRanges) {
 TEST(Input, IsNotOfAnotherThread) {
   HandTrace hand;
   HandRank& rank = hand.add_rank();
+  rank.kernel("first", rank.call("cudaLaunchKernel", 0, 2, 2), 5, 15);
   rank.torch_operator(kLoader, 4, 84);
-  const std::uint32_t launch = rank.call("cudaLaunchKernel", 100, 102, 2);
-  rank.kernel("second", launch, 105, 125);
+  rank.kernel("second", rank.call("cudaLaunchKernel", 100, 102, 2), 105, 125);
   rank.call("cudaDeviceSynchronize", 104, 130, 2);
   rank.step(0, 132);
   EXPECT_THAT(waits_in(hand.build()), IsEmpty());
