@@ -111,7 +111,7 @@ struct GeluRows {
       gradient.values[e] = from_float<T>(values[e]);
       output.values[e] = from_float<T>(value * normal.cumulative);
     }
-    store_vector(dx + at, gradient);
+    if (dx != nullptr) store_vector(dx + at, gradient);
     if (y != nullptr) store_vector(y + at, output);
     return gradient;
   }

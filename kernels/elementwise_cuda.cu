@@ -36,7 +36,7 @@ __global__ void gelu_with_bytes_kernel(std::int64_t vectors, bool backwards, con
 #pragma unroll
     for (T& value : v.values)
       value = from_float<T>(to_float(value) * normal_distribution<T>(to_float(value)).cumulative);
-    store_vector(y + i * Vector<T>::kLength, v);
+    if (y != nullptr) store_vector(y + i * Vector<T>::kLength, v);
     share.store(i, v);
   }
   share.report();

@@ -80,6 +80,8 @@ bool fits(const ProductForm& form, int tile);
 ProductMaps make_maps(const ProductForm& form, int tile, const void* a, const void* b);
 // Of a row-major matrix of 16-bit elements, aligned to 16 bytes: boxes of `box_rows` rows and 64 columns.
 TensorMap make_row_map(ElementType type, const void* matrix, std::int64_t rows, std::int64_t columns, int box_rows);
+// The same of elements of 8 bits, in boxes of 128 columns, which are a multiple of 16.
+TensorMap make_byte_map(const void* matrix, std::int64_t rows, std::int64_t columns, int box_rows);
 void launch(const ProductForm& form, int tile, const ProductMaps& maps, const ProductPointers& pointers, Stream stream);
 
 // For each type and kernel, in sources of their own: they take long to compile.

@@ -91,6 +91,10 @@ TensorMap make_row_map(ElementType type, const void* matrix, std::int64_t rows, 
   return make_map(elements_of(type, ByteFormat::kNone), matrix, rows, columns, box_rows);
 }
 
+TensorMap make_byte_map(const void* matrix, std::int64_t rows, std::int64_t columns, int box_rows) {
+  return make_map(elements_of(ElementType::kFp16, ByteFormat::kE4m3), matrix, rows, columns, box_rows);
+}
+
 bool offered() {
   static const bool is_hopper = device_count() > 0 && device_info().major == 9;
   return is_hopper;

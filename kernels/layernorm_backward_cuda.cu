@@ -160,7 +160,7 @@ __global__ __launch_bounds__(kThreads,
         if constexpr (kSums == 3) totals[2][v * kLength + e] += dx;
         x[v].values[e] = from_float<T>(dx);
       }
-      store_vector(a.dx + place[v] * kLength, x[v]);
+      if (!kCopies || a.dx != nullptr) store_vector(a.dx + place[v] * kLength, x[v]);
       if constexpr (kCopies) share.store(place[v], x[v]);
     }
   }

@@ -232,7 +232,8 @@ __global__ __launch_bounds__(kThreads) void layernorm_kernel(const Arguments<T> 
           x[v].values[e] = from_float<T>(y[e]);
           if constexpr (kAddsAfter && kBytes) y[e] = to_float(x[v].values[e]);
         }
-        if constexpr (kRows != Rows::kBytes) store_vector(a.y + out, x[v], y_policy);
+        if constexpr (kRows != Rows::kBytes)
+          if (!kCopies || a.y != nullptr) store_vector(a.y + out, x[v], y_policy);
         if constexpr (kCopies) share.store(out / kLength, x[v]);
         if constexpr (kBytes) a.bytes[out / kLength] = packed(a.byte_format, y, a.inverse_byte_scale);
       }

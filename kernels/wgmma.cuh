@@ -141,8 +141,8 @@ SWINSCOPE_WGMMA_OF_BYTES(96, SWINSCOPE_WGMMA_96_SHARED);
                  SUM(sums[62]), SUM(sums[63])                                                                          \
                : __VA_ARGS__, "l"(b), "r"(clear ? 1 : 0))
 #define SWINSCOPE_WGMMA_128_SHARED(SUM, KIND, SIGNS) SWINSCOPE_WGMMA_128(SUM, KIND, "%66", "%64, %65, p" SIGNS, "l"(a))
-#define SWINSCOPE_WGMMA_128_REGISTERS(KIND)                                                                        \
-  SWINSCOPE_WGMMA_128("+f", KIND, "%69", "{%64, %65, %66, %67}, %68, p, 1, 1, 0", "r"(a[0]), "r"(a[1]), "r"(a[2]), \
+#define SWINSCOPE_WGMMA_128_REGISTERS(KIND, SIGNS)                                                              \
+  SWINSCOPE_WGMMA_128("+f", KIND, "%69", "{%64, %65, %66, %67}, %68, p" SIGNS, "r"(a[0]), "r"(a[1]), "r"(a[2]), \
                       "r"(a[3]))
 
 template <>
@@ -151,7 +151,7 @@ struct WarpGroupProduct<__half, 128> {
     SWINSCOPE_WGMMA_128_SHARED("+f", "k16.f32.f16.f16", ", 1, 1, 0, 0");
   }
   static __device__ void add(float (&sums)[64], const std::uint32_t (&a)[4], std::uint64_t b, bool clear) {
-    SWINSCOPE_WGMMA_128_REGISTERS("k16.f32.f16.f16");
+    SWINSCOPE_WGMMA_128_REGISTERS("k16.f32.f16.f16", ", 1, 1, 0");
   }
 };
 template <>
@@ -160,10 +160,20 @@ struct WarpGroupProduct<__nv_bfloat16, 128> {
     SWINSCOPE_WGMMA_128_SHARED("+f", "k16.f32.bf16.bf16", ", 1, 1, 0, 0");
   }
   static __device__ void add(float (&sums)[64], const std::uint32_t (&a)[4], std::uint64_t b, bool clear) {
-    SWINSCOPE_WGMMA_128_REGISTERS("k16.f32.bf16.bf16");
+    SWINSCOPE_WGMMA_128_REGISTERS("k16.f32.bf16.bf16", ", 1, 1, 0");
   }
 };
-SWINSCOPE_WGMMA_OF_BYTES(128, SWINSCOPE_WGMMA_128_SHARED);
+template <>
+struct WarpGroupProduct<__nv_fp8_e4m3, 128> {
+  static __device__ void add(float (&sums)[64], std::uint64_t a, std::uint64_t b, bool clear) {
+    SWINSCOPE_WGMMA_128_SHARED("+f", "k32.f32.e4m3.e4m3", ", 1, 1");
+  }
+  // a as mma.m16n8k32 has it.
+  static __device__ void add(float (&sums)[64], const std::uint32_t (&a)[4], std::uint64_t b, bool clear) {
+    SWINSCOPE_WGMMA_128_REGISTERS("k32.f32.e4m3.e4m3", ", 1, 1");
+  }
+};
+SWINSCOPE_WGMMA_OF(std::int8_t, 128, int, SWINSCOPE_WGMMA_128_SHARED, "+r", "k32.s32.s8.s8", "");
 #undef SWINSCOPE_WGMMA_128_REGISTERS
 #undef SWINSCOPE_WGMMA_128_SHARED
 #undef SWINSCOPE_WGMMA_128

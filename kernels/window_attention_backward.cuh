@@ -322,7 +322,7 @@ __global__ __launch_bounds__(kThreads, 3) void attention_backward_kernel(const A
           const std::uint32_t from = stage + own_piece + static_cast<std::uint32_t>(part) * kPartBytes +
                                      static_cast<std::uint32_t>(i) * 8 * kRowBytes;
           const uint4 piece = load_shared(from);
-          *reinterpret_cast<uint4*>(target + part * channels + column) = piece;
+          if (!kCopies || a.dqkv != nullptr) *reinterpret_cast<uint4*>(target + part * channels + column) = piece;
           if constexpr (kCopies)
             share_of_bytes.store((std::int64_t{row} * (3 * channels) + part * channels + column) / 8,
                                  *reinterpret_cast<const Vector<T>*>(&piece));

@@ -166,8 +166,8 @@ void reduce(const WindowAttentionShape& shape, ElementType type, TokenOrder orde
 
 void check(const WindowAttentionShape& shape, TokenOrder order, const WindowAttentionGradientTensors& tensors) {
   require(tensors.qkv != nullptr && tensors.bias != nullptr && tensors.lse != nullptr && tensors.dout != nullptr &&
-              tensors.dqkv != nullptr && tensors.dtable != nullptr && tensors.dqkv_bias != nullptr &&
-              tensors.workspace != nullptr,
+              (tensors.dqkv != nullptr || tensors.copy.bytes != nullptr) && tensors.dtable != nullptr &&
+              tensors.dqkv_bias != nullptr && tensors.workspace != nullptr,
           kOperation, "qkv, bias, lse, dout, dqkv, dtable, dqkv_bias and workspace are needed");
   require(shape.score != AttentionScore::kCosine || (tensors.logit_scale != nullptr && tensors.dlogit_scale != nullptr),
           kOperation, "the cosine score needs logit_scale and its gradient");

@@ -274,7 +274,8 @@ __global__ __launch_bounds__(kThreads, 4) void attention_kernel(const MmaArgumen
         *reinterpret_cast<uint2*>(at_row(first_out, target, channels)) =
             packed(a.byte_format, result, a.inverse_scale, T{});
       } else {
-        store_words(at_row(first_out, target, channels), result, out_policy);
+        if (kBytes != Bytes::kCopied || a.out != nullptr)
+          store_words(at_row(first_out, target, channels), result, out_policy);
         if constexpr (kBytes == Bytes::kCopied)
           share.store((std::int64_t{target} * channels + head * kHeadDim) / 8 + t,
                       *reinterpret_cast<const Vector<T>*>(&result));
@@ -356,7 +357,8 @@ void expand_attention_bias(const WindowAttentionShape& shape, ElementType type, 
 
 void window_attention_forward(const WindowAttentionShape& shape, ElementType type, TokenOrder order,
                               const WindowAttentionTensors& tensors, Stream stream) {
-  require(tensors.qkv != nullptr && tensors.bias != nullptr && tensors.out != nullptr, "window_attention",
+  const bool copies = tensors.copy.bytes != nullptr;
+  require(tensors.qkv != nullptr && tensors.bias != nullptr && (tensors.out != nullptr || copies), "window_attention",
           "qkv, bias and out are needed");
   require(shape.score != AttentionScore::kCosine || tensors.logit_scale != nullptr, "window_attention",
           "the cosine score needs logit_scale");
@@ -368,7 +370,6 @@ void window_attention_forward(const WindowAttentionShape& shape, ElementType typ
           "window_attention", "too many windows");
   const bool bytes = tensors.out_scale > 0.0F;
   const bool of_bytes = tensors.qkv_scale > 0.0F;
-  const bool copies = tensors.copy.bytes != nullptr;
   require(!copies || !(bytes || of_bytes), "window_attention", "one form of 8 bits only");
   require(!(bytes || of_bytes || copies) || (type == ElementType::kFp16 && attention_on_tensor_cores(shape, type)),
           "window_attention", "8 bits need fp16 on tensor cores");

@@ -9,6 +9,7 @@ PART speed     each of --cases MODEL:BATCH in fp16 and --precisions, turn by tur
                that were held out: in fp16, in --precisions with the ranges of each observer, and how many answers differ
      training  a step of --training-cases MODEL:BATCH in fp16 and fp8, turn by turn; and the losses of --loss-steps steps of the first
                one in both, from the same start on the same synthetic images: the mean of the last tenth
+     learning  --models trained as in accuracy, in fp16 and in fp8: top-1 of both, evaluated in fp16
      qat       --models trained as in accuracy, then so many images more (--tune-images) in 16 bits and with --qat in --precisions:
                top-1 in fp16 and of the weights that `swin quantize` makes of either
 Default: the first three. DIR/PART.json has the figures; a table is printed. Nothing else may be on the GPU.
@@ -156,6 +157,14 @@ def share_right(found, classes):
     return 100.0 * right / len(found)
 
 
+def train_on_pictures(runner, model, seed, precision, data, folder):
+    """The file of its weights in `folder`, which is made anew."""
+    shutil.rmtree(folder, ignore_errors=True)
+    runner.swin("train", "--model", model, "--device", "cuda", "--precision", precision, "--batch", 128, "--label-smoothing", 0, "--data", data, "--images",
+                runner.options.train_images, "--lr", 0.0001, "--lr-warmup", 100, "--seed", seed, "--checkpoint", folder, "--quiet")
+    return checkpoint_of(folder)
+
+
 def accuracy(runner):
     options = runner.options
     data = pictures_of(runner)
@@ -166,10 +175,7 @@ def accuracy(runner):
     for model in options.models.split(","):
         for seed in range(1, options.seeds + 1):
             folder = pathlib.Path(options.out) / f"{model}_{seed}"
-            shutil.rmtree(folder, ignore_errors=True)
-            runner.swin("train", "--model", model, "--device", "cuda", "--precision", "bf16", "--batch", 128, "--label-smoothing", 0, "--data", data, "--images",
-                        options.train_images, "--lr", 0.0001, "--lr-warmup", 100, "--seed", seed, "--checkpoint", folder, "--quiet")
-            weights = next(iter(sorted(folder.glob("*.safetensors"))))
+            weights = train_on_pictures(runner, model, seed, "bf16", data, folder)
             exact = answers(runner, model, weights, "fp16", held_out)
             before = share_right(exact, classes)
             for precision, observer in itertools.product(options.precisions, options.observers.split(",")):
@@ -186,6 +192,25 @@ def accuracy(runner):
                 print(f"{model + ', ' + str(seed):<18}{len(found):>9}{before:>10.2f}{precision:>6}{after:>8.2f}{before - after:>7.2f}{differ:>12.2f}  {observer}",
                       flush=True)
             shutil.rmtree(folder, ignore_errors=True)
+    return rows
+
+
+def learning(runner):
+    options = runner.options
+    data = pictures_of(runner)
+    classes = sorted(entry.name for entry in (data / "val").iterdir())
+    rows = []
+    print(f"{'model, seed':<18}{'held out':>9}{'fp16 [%]':>10}{'fp8 [%]':>10}{'gain':>7}", flush=True)
+    for model, seed in itertools.product(options.models.split(","), range(1, options.seeds + 1)):
+        percents = {}
+        for precision in ("fp16", "fp8"):
+            folder = pathlib.Path(options.out) / f"{model}_{seed}_{precision}"
+            weights = train_on_pictures(runner, model, seed, precision, data, folder)
+            found = answers(runner, model, weights, "fp16", data / "val")
+            percents[precision] = share_right(found, classes)
+            shutil.rmtree(folder, ignore_errors=True)
+        rows.append({"model": model, "seed": seed, "held_out": len(found), "percent": percents})
+        print(f"{model + ', ' + str(seed):<18}{len(found):>9}{percents['fp16']:>10.2f}{percents['fp8']:>10.2f}{percents['fp8'] - percents['fp16']:>7.2f}", flush=True)
     return rows
 
 
@@ -276,7 +301,7 @@ def qat(runner):
 def main():
     options = parse()
     first = {"speed": speed, "energy": energy, "accuracy": accuracy}
-    parts = {**first, "training": training, "qat": qat}
+    parts = {**first, "training": training, "learning": learning, "qat": qat}
     unknown = sorted(set(options.parts) - set(parts))
     if unknown:
         print(f"error: {unknown[0]}: unknown; parts are {', '.join(parts)}", file=sys.stderr)

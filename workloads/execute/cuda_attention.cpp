@@ -74,7 +74,7 @@ void CudaBackend::attention(const Op& op) {
   tensors.bias = in(op, 1);
   tensors.pad_qkv = in(op, 2);
   tensors.logit_scale = floats(op.in[3]);
-  tensors.out = out(op);
+  tensors.out = wide(op);
   tensors.lse = out_floats(op, 1);
   const GraphTensor& qkv = graph_.at(op.in[0]);
   const ByteFormat of_qkv = byte_format_of(qkv.type);
@@ -147,7 +147,7 @@ void CudaBackend::attention_backward(const Op& op) {
   tensors.logit_scale = in_floats(op, 3);
   tensors.lse = in_floats(op, 4);
   tensors.dout = at(op.in.back());
-  tensors.dqkv = out(op);
+  tensors.dqkv = wide(op);
   tensors.dtable = out_floats(op, 1);
   tensors.dqkv_bias = out_floats(op, 2);
   tensors.dlogit_scale = out_floats(op, 3);

@@ -99,7 +99,7 @@ bool CudaBackend::in_place(const Op& op, std::size_t addend) const {
 }
 
 void CudaBackend::step(const Op& op, Run run, bool backwards) {
-  const bool bytes = op.kind == OpKind::kQuantizedLinear;
+  const bool bytes = op.kind == OpKind::kQuantizedLinear || op.kind == OpKind::kByteWeightGradient;
   step(op.path, payload_of(graph_, op, bytes ? product_precision_ : options_.precision), std::move(run), backwards);
 }
 
@@ -127,6 +127,8 @@ void CudaBackend::emit(const Op& op) {
       return advance_scales(op);
     case OpKind::kByteWeights:
       return byte_weights(op);
+    case OpKind::kByteWeightGradient:
+      return byte_weight_gradient(op);
     case OpKind::kLayerNorm:
       return layernorm(op);
     case OpKind::kResidualNorm:
@@ -157,8 +159,8 @@ void CudaBackend::emit(const Op& op) {
     case OpKind::kGelu:
       return step(
           op,
-          [=, backwards = turn(true), copy = copy_of(op)](cuda::Stream stream) {
-            cuda::gelu_forward(count, type, x, y, stream, backwards, copy);
+          [=, backwards = turn(true), copy = copy_of(op), wide = wide(op)](cuda::Stream stream) {
+            cuda::gelu_forward(count, type, x, wide, stream, backwards, copy);
           },
           turn(true));
     case OpKind::kResidual:
@@ -273,6 +275,11 @@ cuda::ByteCopy CudaBackend::copy_to(TensorId bytes) const {
   return {at(bytes), scale_at(tensor.scale_slot), byte_format_of(tensor.type)};
 }
 
+cuda::ByteCopy CudaBackend::copy_of(const Op& op) const {
+  if (op.beside) return copy_to(op.out[bytes_index(op)]);
+  return graph_.only_in_bytes(op) ? copy_to(op.out[rounded_index(op)]) : cuda::ByteCopy{};
+}
+
 void CudaBackend::advance_scales(const Op& op) {
   step(op, [=, count = graph_.at(op.out[0]).shape[0], format = op.as<WeightShape>().format,
             scales = scale_at(0)](cuda::Stream stream) { cuda::advance_scales(count, format, scales, stream); });
@@ -296,7 +303,7 @@ void CudaBackend::byte_weights(const Op& op) {
 }
 
 void CudaBackend::layernorm(const Op& op) {
-  cuda::LayerNormTensors tensors{in(op, 0), in(op, 1), in(op, 2), out(op), in(op, 3)};
+  cuda::LayerNormTensors tensors{in(op, 0), in(op, 1), in(op, 2), wide(op), in(op, 3)};
   const auto shape = op.as<LayerNormShape>();
   tensors.sample_scale = in_floats(op, 4);
   if (op.to_bytes) {
@@ -334,7 +341,7 @@ void CudaBackend::residual_norm(const Op& op) {
   const auto shape = op.as<LayerNormShape>();
   const cuda::ResidualNormTensors tensors{
       in(op, 0),  in(op, 1),  in_floats(op, 2), shape.rows / graph_.at(op.out[0]).shape[0],
-      in(op, 3),  in(op, 4),  out(op, 0),       out(op, 1),
+      in(op, 3),  in(op, 4),  out(op, 0),       wide(op),
       turn(true), copy_of(op)};
   step(
       op, [=, type = type_](cuda::Stream stream) { cuda::residual_layernorm_forward(shape, type, tensors, stream); },

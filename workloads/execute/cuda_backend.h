@@ -81,7 +81,9 @@ class CudaBackend {
   bool in_place(const Op& op, std::size_t addend) const;
   DelayedScale* scale_at(int slot) const { return static_cast<DelayedScale*>(at(graph_.find(kByteScales))) + slot; }
   cuda::ByteCopy copy_to(TensorId bytes) const;
-  cuda::ByteCopy copy_of(const Op& op) const { return op.beside ? copy_to(op.out[bytes_index(op)]) : cuda::ByteCopy{}; }
+  // Of a result in 8 bits, beside it or in its place; and what is not: null then.
+  cuda::ByteCopy copy_of(const Op& op) const;
+  void* wide(const Op& op) const { return graph_.only_in_bytes(op) ? nullptr : out(op, rounded_index(op)); }
   std::int64_t rows(const Op& op) const { return graph_.at(op.out[0]).rows(); }
 
   // cuda_backend.cpp
@@ -124,6 +126,7 @@ class CudaBackend {
   // cuda_gradients.cpp
   void emit_backward(const Op& op);
   void linear_backward(const Op& op);
+  void byte_weight_gradient(const Op& op);
   void bias_backward(const Op& op);
   void layernorm_backward(const Op& op);
   void gelu_backward(const Op& op);

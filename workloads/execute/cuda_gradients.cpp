@@ -4,6 +4,7 @@
 
 #include "kernels/batchnorm.h"
 #include "kernels/bias.h"
+#include "kernels/byte_weight_gradient.h"
 #include "kernels/gelu.h"
 #include "kernels/patch_merge.h"
 #include "kernels/pool.h"
@@ -14,8 +15,14 @@
 namespace swinscope {
 namespace {
 
+cuda::ByteWeightGradientShape byte_gradient_shape(const LinearShape& linear) {
+  return {linear.rows, linear.outputs, linear.inputs};
+}
+
 std::int64_t op_workspace_bytes(const Graph& graph, const Op& op) {
   if (op.kind == OpKind::kBatchSums) return cuda::batchnorm_workspace_bytes(op.as<BatchNormShape>());
+  if (op.kind == OpKind::kByteWeightGradient)
+    return cuda::byte_weight_gradient_workspace_bytes(byte_gradient_shape(op.as<LinearShape>()));
   if (!op.backward) return 0;
   const ElementType type = element_type_of(graph.type);
   const auto order = op.windows ? cuda::TokenOrder::kWindow : cuda::TokenOrder::kImage;
@@ -133,6 +140,22 @@ void CudaBackend::linear_backward(const Op& op) {
   step(op.path, payload, [=, &matmul](cuda::Stream stream) { matmul.run(operands, stream); });
 }
 
+void CudaBackend::byte_weight_gradient(const Op& op) {
+  cuda::ByteWeightGradientShape shape = byte_gradient_shape(op.as<LinearShape>());
+  shape.accumulate = accumulate_;
+  shape.spare_multiprocessors = options_.spare_multiprocessors;
+  const cuda::ByteWeightGradientTensors tensors{in(op, 1),
+                                                in(op, 0),
+                                                scale_at(graph_.at(op.in[1]).scale_slot),
+                                                scale_at(graph_.at(op.in[0]).scale_slot),
+                                                out_floats(op, 0),
+                                                memory_.workspace};
+  OperationPayload payload = payload_of(graph_, op, product_precision_);
+  if (accumulate_) payload.bytes_read += static_cast<std::uint64_t>(graph_.at(op.out[0]).bytes());
+  step(op.path, payload,
+       [product = cuda::ByteWeightGradient(shape, tensors)](cuda::Stream stream) { product.run(stream); });
+}
+
 void CudaBackend::bias_backward(const Op& op) {
   const GraphTensor& dy = graph_.at(op.in[1]);
   const BiasShape shape{dy.rows(), dy.channels()};
@@ -154,7 +177,7 @@ void CudaBackend::bias_backward(const Op& op) {
   tensors.sample_scale = in_floats(op, 0);
   tensors.rows_per_sample = shape.rows / dy.shape[0];
   tensors.dy = in(op, 1);
-  tensors.dx = out(op);
+  tensors.dx = wide(op);
   tensors.dbias = out_floats(op, 1);
   tensors.accumulate = accumulate_;
   tensors.workspace = memory_.workspace;
@@ -171,7 +194,7 @@ void CudaBackend::layernorm_backward(const Op& op) {
   tensors.residual = in(op, 5);
   tensors.sample_scale = in_floats(op, 6);
   tensors.rows_per_sample = shape.rows / graph_.at(op.out[0]).shape[0];
-  tensors.dx = out(op);
+  tensors.dx = wide(op);
   tensors.dgamma = out_floats(op, 1);
   tensors.dbeta = out_floats(op, 2);
   tensors.dx_sums = out_floats(op, 3);
@@ -194,7 +217,7 @@ void CudaBackend::gelu_backward(const Op& op) {
   cuda::GeluGradientTensors tensors;
   tensors.x = in(op, 0);
   tensors.dy = in(op, 1);
-  tensors.dx = out(op);
+  tensors.dx = wide(op);
   tensors.dbias = out_floats(op, 1);
   tensors.copy = copy_of(op);
   tensors.accumulate = accumulate_;

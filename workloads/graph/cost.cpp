@@ -49,6 +49,12 @@ OperationCost quantized_linear_cost(const Graph& graph, const Op& op) {
   return cost;
 }
 
+OperationCost byte_weight_gradient_cost(const Graph& graph, const Op& op) {
+  const auto& shape = op.as<LinearShape>();
+  return {2 * shape.rows * shape.inputs * shape.outputs, graph.at(op.in[0]).bytes() + graph.at(op.in[1]).bytes(),
+          graph.at(op.out[0]).bytes()};
+}
+
 // What operand and result are smaller, or more, for being in 8 bits.
 OperationCost bytes_for_bits(const Graph& graph, const Op& op, std::int64_t bytes) {
   const GraphTensor& in = graph.at(op.in[0]);
@@ -115,6 +121,8 @@ OperationCost device_cost(const Graph& graph, const Op& op, std::int64_t bytes) 
       return byte_weights_cost(graph, op);
     case OpKind::kQuantizedLinear:
       return quantized_linear_cost(graph, op);
+    case OpKind::kByteWeightGradient:
+      return byte_weight_gradient_cost(graph, op);
     default:
       throw std::logic_error("cost_of: an op that nobody knows: " + op.path);
   }
@@ -265,6 +273,7 @@ OperationClass class_of(OpKind kind) {
     case OpKind::kNarrowMlp:
     case OpKind::kNarrowBlockEnd:
     case OpKind::kQuantizedLinear:
+    case OpKind::kByteWeightGradient:
       return OperationClass::kGemm;
     case OpKind::kQkvAttention:
     case OpKind::kWindowAttention:
@@ -358,6 +367,8 @@ Extents forward_extents(const Graph& graph, const Op& op) {
     case OpKind::kQuantize:
     case OpKind::kQuantizedLinear:
       return {rows_of(in), rows_of(out)};
+    case OpKind::kByteWeightGradient:
+      return {rows_of(graph.at(op.in[1])), extents_of(out)};
     default:
       return {extents_of(in), extents_of(out)};
   }
@@ -406,6 +417,7 @@ OperationCost cost_of(const Graph& graph, const Op& op) {
   OperationCost cost = op.backward ? backward_cost(graph, op, bytes) : forward_cost(graph, op, bytes);
   const bool copies = graph.training && op.beside;
   if (copies) cost.bytes_written += graph.at(op.out[bytes_index(op)]).bytes();
+  if (graph.only_in_bytes(op)) cost.bytes_written -= graph.at(op.out[rounded_index(op)]).count() * (bytes - 1);
   return cost;
 }
 

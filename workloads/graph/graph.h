@@ -107,6 +107,8 @@ enum class OpKind : std::uint8_t {
   kCountMagnitudes,  // x -> counts, added to
   // Training in 8 bits: quantized products, also as gradients of their inputs; kQuantize with a scale in memory; and
   kAdvanceScales,  // -> kByteScales, of the next step
+  // x in 8 bits, dy in 8 bits, kByteScales -> dweight, added to
+  kByteWeightGradient,
   // kByteScales, weights -> of each in 8 bits, factors of the sums, [transposed, factors of its sums]
   kByteWeights,
 };
@@ -128,7 +130,8 @@ struct Op {
   // LayerNorm, WindowAttention, QuantizedLinear: the result is in 8 bits; of a LayerNorm with a residual also, in
   // out[1].
   bool to_bytes = false;
-  // Products that normalize: the result is also in 8 bits, in out[1]. Training: it is, in out[bytes_index()].
+  // Products that normalize: the result is also in 8 bits, in out[1]. Training: it is, in out[bytes_index()], unless
+  // nobody wants it in 16 bits: then it is so in place of that.
   bool beside = false;
   bool relu = false;      // BatchNorm and its sums: of the result
   bool by_steps = false;  // WindowAttention, ExpandBias: by a kernel for each of the framework's operations
@@ -178,6 +181,9 @@ inline std::size_t bytes_index(const Op& op) {
   }
 }
 
+// Where such an op has the same in 16 bits.
+inline std::size_t rounded_index(const Op& op) { return op.kind == OpKind::kResidualNorm ? 1 : 0; }
+
 // Of kByteWeights, for each weight.
 inline constexpr std::size_t kByteWeightTensors = 4;
 // The name of the input that holds all DelayedScale.
@@ -197,6 +203,12 @@ struct Graph {
   TensorId find(const std::string& name) const {
     const auto found = named.find(name);
     return found == named.end() ? kNoTensor : found->second;
+  }
+  // Training: whether an op's kernel, which could leave its result in 8 bits beside it, leaves nothing else.
+  bool only_in_bytes(const Op& op) const {
+    if (!training || op.beside || op.kind == OpKind::kQuantize || op.out.size() <= rounded_index(op)) return false;
+    const TensorId id = op.out[rounded_index(op)];
+    return id != kNoTensor && at(id).scale_slot >= 0 && byte_format_of(at(id).type) != ByteFormat::kNone;
   }
   TensorId add(GraphTensor tensor) {
     tensors.push_back(std::move(tensor));

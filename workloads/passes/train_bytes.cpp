@@ -1,9 +1,10 @@
 // Training with products of 8-bit operands (kernels/delayed_scale.h): of blocks' layers y = x W^T and, where gradients
-// are asked for, dx = dy W. What makes x or dy leaves it in 8 bits, too, or a kernel of its own rounds it; the weights
-// are rounded at the beginning of a step. The weight's gradient takes x and dy as they are. Rounding counts as the
-// identity (straight-through estimate), so that nothing else of the backward pass changes.
+// are asked for, dx = dy W and dW = dy^T x. What makes x or dy leaves it in 8 bits, too, or a kernel of its own rounds
+// it; the weights are rounded at the beginning of a step. What nobody then reads in 16 bits is not written so. Rounding
+// counts as the identity (straight-through estimate), so that nothing else of the backward pass changes.
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -37,6 +38,7 @@ class ByteTraining {
     scales_ = graph_.add({kByteScales, {0}, DataType::kFp32, TensorRole::kInput});
     convert(graph_.forward);
     convert(graph_.backward);
+    leave_out_what_nobody_reads();
     if (slots_ == 0) return;
     graph_.named[kByteScales] = scales_;
     graph_.at(scales_).shape = {slots_, static_cast<std::int64_t>(sizeof(DelayedScale)) / 4};
@@ -50,8 +52,8 @@ class ByteTraining {
       if (!is_made(*op) || !fits(*op)) continue;
       if (!op->backward) {
         forward(rewrite, *op);
-      } else if (op->out[0] != kNoTensor && context_.byte_gradients) {
-        input_gradient(rewrite, *op);
+      } else if (context_.byte_gradients) {
+        op->out[0] != kNoTensor ? input_gradient(rewrite, *op) : weight_gradient(rewrite, *op);
       }
     }
   }
@@ -79,20 +81,34 @@ class ByteTraining {
     op.in = {x, layer.bytes, op.in[2], op.input(3), layer.factors};
   }
 
-  // A product like that of the forward pass, with the weight transposed.
-  void input_gradient(Rewrite& rewrite, Op& op) {
-    Layer& layer = layers_.at(op.path);
+  // Of a backward op's dy, the layer's weight transposed beside it.
+  TensorId gradient_bytes(Rewrite& rewrite, const Op& op, Layer& layer) {
     if (layer.transposed == kNoTensor) {
       const std::string name = op.path + ".transposed";
       layer.transposed = constant(name, {layer.shape.inputs, layer.shape.outputs}, DataType::kE4m3);
       layer.transposed_factors = factors(name + ".factors", layer.shape.inputs);
     }
-    const int slot = graph_.at(layer.transposed_factors).scale_slot;
-    const TensorId dy = bytes_of(rewrite, op, op.in[2], DataType::kE4m3, slot);
+    return bytes_of(rewrite, op, op.in[2], DataType::kE4m3, graph_.at(layer.transposed_factors).scale_slot);
+  }
+
+  // A product like that of the forward pass, with the weight transposed.
+  void input_gradient(Rewrite& rewrite, Op& op) {
+    Layer& layer = layers_.at(op.path);
+    const TensorId dy = gradient_bytes(rewrite, op, layer);
     op.kind = OpKind::kQuantizedLinear;
     op.backward = false;
     op.shape = LinearShape{layer.shape.rows, layer.shape.outputs, layer.shape.inputs, false};
     op.in = {dy, layer.transposed, kNoTensor, op.input(3), layer.transposed_factors};
+  }
+
+  void weight_gradient(Rewrite& rewrite, Op& op) {
+    Layer& layer = layers_.at(op.path);
+    const TensorId dy = gradient_bytes(rewrite, op, layer);
+    const TensorId x = bytes_of(rewrite, op, op.in[0], DataType::kE4m3, graph_.at(layer.factors).scale_slot);
+    op.kind = OpKind::kByteWeightGradient;
+    op.backward = false;
+    op.in = {x, dy, scales_};
+    op.out = {op.out[1]};
   }
 
   DataType own_type() const { return data_type_of(context_.training_bytes); }
@@ -107,7 +123,10 @@ class ByteTraining {
   }
 
   TensorId bytes_of(Rewrite& rewrite, const Op& op, TensorId x, DataType type, int slot) {
+    const auto [known, is_new] = rounded_.try_emplace(x, kNoTensor);
+    if (!is_new) return known->second;
     const TensorId id = rewrite.tensor(graph_.at(x).name + " in 8 bits", graph_.at(x).shape);
+    known->second = id;
     graph_.at(id).type = type;
     graph_.at(id).scale_slot = slot;
     if (Op* const maker = maker_of(rewrite, x); maker != nullptr) {
@@ -137,6 +156,23 @@ class ByteTraining {
     return fits ? free(attention) : nullptr;
   }
 
+  void leave_out_what_nobody_reads() {
+    std::set<TensorId> wanted;
+    for (const auto& [name, id] : graph_.named)
+      wanted.insert(id);
+    for (const std::vector<Op>* const ops : {&graph_.once, &graph_.forward, &graph_.backward})
+      for (const Op& op : *ops)
+        wanted.insert(op.in.begin(), op.in.end());
+    for (std::vector<Op>* const ops : {&graph_.forward, &graph_.backward}) {
+      for (Op& op : *ops) {
+        if (!op.beside || wanted.contains(op.out[rounded_index(op)])) continue;
+        op.out[rounded_index(op)] = op.out[bytes_index(op)];
+        op.out.resize(bytes_index(op));
+        op.beside = false;
+      }
+    }
+  }
+
   void round_weights() {
     Op round{OpKind::kByteWeights,
              false,
@@ -157,7 +193,8 @@ class ByteTraining {
   const PassContext& context_;
   TensorId scales_ = kNoTensor;
   int slots_ = 0;
-  std::map<std::string, Layer> layers_;  // by path
+  std::map<std::string, Layer> layers_;   // by path
+  std::map<TensorId, TensorId> rounded_;  // what stands in 16 bits -> in 8
 };
 
 }  // namespace

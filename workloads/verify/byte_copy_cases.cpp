@@ -1,6 +1,6 @@
 // What training in 8 bits adds to kernels: a copy of their result, which must have the bits of the CPU's rounding of
-// that result, the largest magnitude of it, and the result itself as without a copy; weights in 8 bits, also
-// transposed; and the scales' way from step to step.
+// that result, the largest magnitude of it, and the result itself as without a copy, or nothing else; weights in 8
+// bits, also transposed; and the scales' way from step to step.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -81,15 +81,18 @@ double largest_of(const std::vector<double>& values) {
   return largest;
 }
 
-// run: makes `result`, and a copy where it is given one.
+// To where a result is given a place, and to a copy where there is one.
+using MakeCopy = std::function<void(void* result, const cuda::ByteCopy&)>;
+
+// alone: the kernel also leaves the copy and nothing else.
 void check_copy(const VerifyReport& report, TensorFactory& make, const std::string& what, DeviceTensor& result,
-                std::int64_t count, const std::function<void(const cuda::ByteCopy&)>& run) {
-  run({});
-  const std::vector<unsigned char> alone = make.bytes(result);
+                std::int64_t count, const MakeCopy& run, bool alone = true) {
+  run(result.buffer.data(), {});
+  const std::vector<unsigned char> without = make.bytes(result);
   for (const ByteFormat format : kFormats) {
     const Copy copy(make, format, count, kScale);
     cuda::poison(result.buffer.data(), result.buffer.bytes(), make.stream());
-    run(copy.get());
+    run(result.buffer.data(), copy.get());
     std::vector<double> values = make.download(result);
     values.resize(static_cast<std::size_t>(count));
     const auto row = [&](const char* name, double error) {
@@ -97,7 +100,12 @@ void check_copy(const VerifyReport& report, TensorFactory& make, const std::stri
     };
     row("others than the CPU's", copy.others(values));
     row("largest", std::fabs(static_cast<double>(std::bit_cast<float>(copy.scale().largest)) - largest_of(values)));
-    row("result without it", make.bytes(result) == alone ? 0.0 : 1.0);
+    row("result without it", make.bytes(result) == without ? 0.0 : 1.0);
+    if (!alone) continue;
+    const Copy only(make, format, count, kScale);
+    run(nullptr, only.get());
+    row("others than the CPU's, nothing else", only.others(values));
+    row("largest, nothing else", only.scale() == copy.scale() ? 0.0 : 1.0);
   }
 }
 
@@ -111,10 +119,11 @@ void check_own_kernel(const VerifyReport& report) {
   std::fill_n(values.begin() + 64, 64, 0.0);
   const auto count = static_cast<std::int64_t>(values.size());
   DeviceTensor x = make.upload(values, kHalf);
-  check_copy(report, make, "by a kernel of its own", x, count, [&](const cuda::ByteCopy& copy) {
+  const auto run = [&](void* /*result*/, const cuda::ByteCopy& copy) {
     make.write(x, values);
     if (copy.bytes != nullptr) cuda::copy_to_bytes(count, kHalf, x.data(), copy, make.stream());
-  });
+  };
+  check_copy(report, make, "by a kernel of its own", x, count, run, false);
 }
 
 void check_norms(const VerifyReport& report, std::int64_t rows, std::int64_t channels) {
@@ -127,36 +136,37 @@ void check_norms(const VerifyReport& report, std::int64_t rows, std::int64_t cha
   const std::string place = fmt::format("{} x {}", rows, channels);
   for (const bool residual : {false, true}) {
     check_copy(report, make, (residual ? "layernorm with residual " : "layernorm ") + place, y, count,
-               [&](const cuda::ByteCopy& copy) {
-                 cuda::LayerNormTensors tensors{x.data(), gamma.data(), beta.data(), y.buffer.data()};
+               [&](void* result, const cuda::ByteCopy& copy) {
+                 cuda::LayerNormTensors tensors{x.data(), gamma.data(), beta.data(), result};
                  if (residual) tensors.residual = branch.data();
                  tensors.copy = copy;
                  tensors.backwards = copy.bytes != nullptr;
                  cuda::layernorm_forward(shape, kHalf, tensors, make.stream());
                });
   }
-  check_copy(report, make, "residual sum and layernorm " + place, y, count, [&](const cuda::ByteCopy& copy) {
-    cuda::ResidualNormTensors tensors;
-    tensors.x = x.data();
-    tensors.branch = branch.data();
-    tensors.gamma = gamma.data();
-    tensors.beta = beta.data();
-    tensors.sum = sum.buffer.data();
-    tensors.y = y.buffer.data();
-    tensors.copy = copy;
-    cuda::residual_layernorm_forward(shape, kHalf, tensors, make.stream());
-  });
+  check_copy(report, make, "residual sum and layernorm " + place, y, count,
+             [&](void* result, const cuda::ByteCopy& copy) {
+               cuda::ResidualNormTensors tensors;
+               tensors.x = x.data();
+               tensors.branch = branch.data();
+               tensors.gamma = gamma.data();
+               tensors.beta = beta.data();
+               tensors.sum = sum.buffer.data();
+               tensors.y = result;
+               tensors.copy = copy;
+               cuda::residual_layernorm_forward(shape, kHalf, tensors, make.stream());
+             });
   const cuda::DeviceBuffer workspace(cuda::layernorm_backward_workspace_bytes(shape));
   const DeviceTensor parameters = make.output(3 * channels, ElementType::kFp32);
   for (const bool sums : {false, true}) {
     check_copy(report, make, (sums ? "layernorm backward with sums " : "layernorm backward ") + place, y, count,
-               [&](const cuda::ByteCopy& copy) {
+               [&](void* result, const cuda::ByteCopy& copy) {
                  cuda::LayerNormGradientTensors tensors;
                  tensors.x = x.data();
                  tensors.gamma = gamma.data();
                  tensors.dy = branch.data();
                  tensors.residual = x.data();
-                 tensors.dx = y.buffer.data();
+                 tensors.dx = result;
                  tensors.dgamma = floats(parameters);
                  tensors.dbeta = floats(parameters) + channels;
                  if (sums) tensors.dx_sums = floats(parameters) + 2 * channels;
@@ -176,25 +186,25 @@ void check_elements(const VerifyReport& report, const BiasShape& shape) {
   const DeviceTensor dbias = make.output(shape.columns, ElementType::kFp32);
   const cuda::DeviceBuffer workspace(cuda::bias_backward_workspace_bytes(shape));
   const std::string place = fmt::format("{} x {}", shape.rows, shape.columns);
-  check_copy(report, make, "gelu " + place, y, count, [&](const cuda::ByteCopy& copy) {
-    cuda::gelu_forward(count, kHalf, x.data(), y.buffer.data(), make.stream(), copy.bytes != nullptr, copy);
+  check_copy(report, make, "gelu " + place, y, count, [&](void* result, const cuda::ByteCopy& copy) {
+    cuda::gelu_forward(count, kHalf, x.data(), result, make.stream(), copy.bytes != nullptr, copy);
   });
-  check_copy(report, make, "gelu backward " + place, y, count, [&](const cuda::ByteCopy& copy) {
+  check_copy(report, make, "gelu backward " + place, y, count, [&](void* result, const cuda::ByteCopy& copy) {
     cuda::GeluGradientTensors tensors;
     tensors.x = x.data();
     tensors.dy = dy.data();
-    tensors.dx = y.buffer.data();
+    tensors.dx = result;
     tensors.dbias = floats(dbias);
     tensors.workspace = workspace.data();
     tensors.copy = copy;
     cuda::gelu_backward(shape, kHalf, tensors, make.stream());
   });
-  check_copy(report, make, "scaled branch " + place, y, count, [&](const cuda::ByteCopy& copy) {
+  check_copy(report, make, "scaled branch " + place, y, count, [&](void* result, const cuda::ByteCopy& copy) {
     cuda::BiasGradientTensors tensors;
     tensors.dy = dy.data();
     tensors.sample_scale = floats(scales);
     tensors.rows_per_sample = 1;
-    tensors.dx = y.buffer.data();
+    tensors.dx = result;
     tensors.dbias = floats(dbias);
     tensors.workspace = workspace.data();
     tensors.copy = copy;
@@ -227,13 +237,12 @@ void check_attention_copies(const VerifyReport& report, AttentionScore score, st
       bias_table_rows(shape.grid.window) * shape.heads + shape.heads + 3 * shape.channels(), ElementType::kFp32);
   const std::string place =
       fmt::format("attention {} {} of {}", score == AttentionScore::kCosine ? "V2" : "V1", window, map);
-  check_copy(report, make, place, out, count, [&](const cuda::ByteCopy& copy) {
-    cuda::WindowAttentionTensors tensors{qkv.data(), bias.data(),       floats(logit),
-                                         pad.data(), out.buffer.data(), floats(lse)};
+  check_copy(report, make, place, out, count, [&](void* result, const cuda::ByteCopy& copy) {
+    cuda::WindowAttentionTensors tensors{qkv.data(), bias.data(), floats(logit), pad.data(), result, floats(lse)};
     tensors.copy = copy;
     cuda::window_attention_forward(shape, kHalf, cuda::TokenOrder::kImage, tensors, make.stream());
   });
-  check_copy(report, make, place + " backward", dqkv, 3 * count, [&](const cuda::ByteCopy& copy) {
+  check_copy(report, make, place + " backward", dqkv, 3 * count, [&](void* result, const cuda::ByteCopy& copy) {
     cuda::WindowAttentionGradientTensors tensors;
     tensors.qkv = qkv.data();
     tensors.bias = bias.data();
@@ -241,7 +250,7 @@ void check_attention_copies(const VerifyReport& report, AttentionScore score, st
     tensors.pad_qkv = pad.data();
     tensors.lse = floats(lse);
     tensors.dout = dout.data();
-    tensors.dqkv = dqkv.buffer.data();
+    tensors.dqkv = result;
     tensors.dtable = floats(sums);
     tensors.dlogit_scale = tensors.dtable + bias_table_rows(shape.grid.window) * shape.heads;
     tensors.dqkv_bias = tensors.dlogit_scale + shape.heads;

@@ -18,6 +18,7 @@ void check_normalized_rows(const VerifyReport& report);
 void check_eight_bits(const VerifyReport& report);
 void check_tall_eight_bits(const VerifyReport& report);
 void check_byte_copies(const VerifyReport& report);
+void check_byte_weight_gradients(const VerifyReport& report);
 void check_position_bias(const VerifyReport& report);
 void check_attention(const VerifyReport& report);
 void check_qkv_attention(const VerifyReport& report);

@@ -154,8 +154,8 @@ TEST_P(ByteTrainer, AGradientThatIsNotFiniteChangesNoParameterAndNoScale) {
   }
 }
 
-// Of a training of 8 bits in the highest rung no product of a wide block has 16-bit operands but gradients of weights,
-// and what can leave its result in 8 bits does: the rest is what no kernel of ours makes.
+// Of a training of 8 bits in the highest rung no product of a wide block has 16-bit operands, and what can leave its
+// result in 8 bits does: the rest is what no kernel of ours makes.
 TEST_P(ByteTrainer, WhatMakesAnOperandRoundsIt) {
   DeviceTrainerOptions options = byte_options(Precision::kFp8, true);
   options.trainer.drop_path = 0.0;
@@ -164,10 +164,8 @@ TEST_P(ByteTrainer, WhatMakesAnOperandRoundsIt) {
   for (const std::vector<Op>* const ops : {&plan.training.forward, &plan.training.backward}) {
     for (const Op& op : *ops) {
       if (op.kind == OpKind::kQuantize) apart.insert(op.path);
-      const bool block = is_layer(op, "mlp.fc1") || is_layer(op, "attn.qkv");
-      if (block && op.kind == OpKind::kLinear) {
-        EXPECT_EQ(op.out[0], kNoTensor) << op.path;
-      }
+      for (const char* const layer : {"attn.qkv", "attn.proj", "mlp.fc1", "mlp.fc2"})
+        EXPECT_FALSE(op.kind == OpKind::kLinear && is_layer(op, layer)) << op.path;
     }
   }
   EXPECT_LE(apart.size(), 4U) << *apart.begin();
@@ -176,6 +174,36 @@ TEST_P(ByteTrainer, WhatMakesAnOperandRoundsIt) {
   options.least_byte_width = 0;  // its own rule: these blocks are too narrow
   const TrainingPlan none(two_stages(GetParam()), options, 2);
   EXPECT_EQ(std::ranges::count_if(none.training.forward, has_eight_bits), 0);
+}
+
+// What feeds products alone is written in 8 bits alone: a block's input of qkv (V1: its own normalization), attention's
+// result and what GELU makes; backward the gradients of qkv, of GELU and (V2) of what is normalized. What the residual
+// stream has stays as it is.
+TEST_P(ByteTrainer, WhatNobodyReadsIn16BitsIsNotWritten) {
+  const bool v1 = GetParam() == SwinVersion::kV1;
+  DeviceTrainerOptions options = byte_options(Precision::kFp8, true);
+  options.trainer.drop_path = 0.0;
+  const auto alone = [](const Graph& graph, const std::vector<Op>& ops) {
+    std::set<std::string> paths;
+    for (const Op& op : ops)
+      if (graph.only_in_bytes(op)) paths.insert(op.path);
+    return paths;
+  };
+  const Graph graph = TrainingPlan(two_stages(GetParam()), options, 2).training;
+  const std::set<std::string> forward = alone(graph, graph.forward), backward = alone(graph, graph.backward);
+  for (const std::string block : {"stage1.block1.", "stage2.block1."}) {
+    EXPECT_TRUE(forward.contains(block + "attn.window"));
+    EXPECT_TRUE(forward.contains(block + "mlp.gelu"));
+    EXPECT_EQ(forward.contains(block + "norm1"), v1);
+    EXPECT_EQ(forward.contains(block + "norm2"), v1);
+    EXPECT_TRUE(backward.contains(block + "attn.window"));
+    EXPECT_TRUE(backward.contains(block + "mlp.gelu"));
+    EXPECT_EQ(backward.contains(block + "norm1"), !v1);
+  }
+  // Where a gradient of a weight wants 16 bits they are written: those of --qat.
+  options.byte_gradients = false;
+  const Graph tuned = TrainingPlan(two_stages(GetParam()), options, 2).training;
+  EXPECT_TRUE(alone(tuned, tuned.forward).empty());
 }
 
 INSTANTIATE_TEST_SUITE_P(Versions, ByteTrainer, testing::Values(SwinVersion::kV1, SwinVersion::kV2),

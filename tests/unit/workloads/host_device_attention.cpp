@@ -86,8 +86,7 @@ void window_attention_forward(const WindowAttentionShape& shape, ElementType typ
     if (t.out_scale > 0.0F) {
       store_bytes(t.byte_format, rows, t.out_scale, t.out);
     } else {
-      store(type, rows, t.out);
-      copy_bytes(type, t.out, static_cast<std::int64_t>(rows.size()), t.copy);
+      store(type, rows, t.out, t.copy);
     }
     if (t.lse != nullptr) store(ElementType::kFp32, from_image(shape.grid, order, lse, shape.heads), t.lse);
   });
@@ -120,8 +119,7 @@ void window_attention_backward(const WindowAttentionShape& shape, ElementType ty
       std::fill_n(dpad.begin() + channels, channels, 0.0F);
     }
     const Floats in_order = from_image(shape.grid, order, dqkv, 3 * channels, dpad);
-    store(type, in_order, t.dqkv);
-    copy_bytes(type, t.dqkv, rows * 3 * channels, t.copy);
+    store(type, in_order, t.dqkv, t.copy);
     for (std::int64_t i = 0; i < rows * 3 * channels; ++i)
       t.dqkv_bias[i % (3 * channels)] += in_order[static_cast<std::size_t>(i)];
     for (std::int64_t i = 0; order == TokenOrder::kImage && i < 3 * channels; ++i)

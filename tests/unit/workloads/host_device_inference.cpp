@@ -4,8 +4,10 @@
 #include <bit>
 #include <cmath>
 
+#include "kernels/byte_weight_gradient.h"
 #include "kernels/convert.h"
 #include "kernels/delayed_scale.h"
+#include "kernels/gemm.h"
 #include "kernels/linear.h"
 #include "kernels/narrow_block.h"
 #include "kernels/normalized_rows.h"
@@ -45,6 +47,13 @@ void copy_bytes(ElementType type, const void* from, std::int64_t count, const cu
   for (const float value : values)
     if (!std::isnan(value))
       copy.scale->largest = std::max(copy.scale->largest, std::bit_cast<std::uint32_t>(std::fabs(value)));
+}
+
+void store(ElementType type, const Floats& values, void* to, const cuda::ByteCopy& copy) {
+  std::vector<std::byte> rounded(to == nullptr ? values.size() * static_cast<std::size_t>(element_bytes(type)) : 0);
+  if (to == nullptr) to = rounded.data();
+  store(type, values, to);
+  copy_bytes(type, to, static_cast<std::int64_t>(values.size()), copy);
 }
 
 void gelu_tanh(Floats& values) {
@@ -163,6 +172,26 @@ void ByteWeights::run(Stream stream) const {
   launch(stream, [=, format = format_] {
     for (const ByteWeight& weight : weights)
       round_weight(weight, format);
+  });
+}
+
+struct ByteWeightGradient::Launch {
+  ByteWeightGradientShape shape;
+  ByteWeightGradientTensors tensors;
+};
+
+std::int64_t byte_weight_gradient_workspace_bytes(const ByteWeightGradientShape& /*shape*/) { return 0; }
+
+ByteWeightGradient::ByteWeightGradient(const ByteWeightGradientShape& shape, const ByteWeightGradientTensors& tensors)
+    : launch_(std::make_shared<const Launch>(Launch{shape, tensors})) {}
+
+void ByteWeightGradient::run(Stream stream) const {
+  launch(stream, [l = launch_] {
+    const auto& [shape, t] = *l;
+    const Floats dy = load_bytes(ByteFormat::kE4m3, t.dy, shape.rows * shape.outputs, t.dy_scale->scale);
+    const Floats x = load_bytes(ByteFormat::kE4m3, t.x, shape.rows * shape.inputs, t.x_scale->scale);
+    cpu::gemm<float>({shape.outputs, shape.inputs, shape.rows, Transpose::kYes}, 1.0F, dy.data(), x.data(),
+                     shape.accumulate ? 1.0F : 0.0F, t.dweight);
   });
 }
 

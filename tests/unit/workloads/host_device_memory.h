@@ -39,6 +39,8 @@ void store_bytes(ByteFormat format, const std::vector<float>& values, float scal
 using Floats = std::vector<float>;
 // What a kernel has left in `from` goes to 8 bits, too.
 void copy_bytes(ElementType type, const void* from, std::int64_t count, const cuda::ByteCopy& copy);
+// A kernel's result: where it is wanted, and in 8 bits where that is.
+void store(ElementType type, const Floats& values, void* to, const cuda::ByteCopy& copy);
 inline Floats zeros(std::int64_t count) { return Floats(static_cast<std::size_t>(count)); }
 // LN(x) gamma + beta.
 Floats normalized(const LayerNormShape& shape, const Floats& x, const Floats& gamma, const Floats& beta);

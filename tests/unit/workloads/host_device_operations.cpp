@@ -46,8 +46,7 @@ void layernorm(const LayerNormShape& shape, ElementType type, const LayerNormTen
     for (std::size_t i = 0; i < y.size(); ++i)
       y[i] += residual[i];
   }
-  if (t.bytes == nullptr || t.residual != nullptr) store(type, y, t.y);
-  copy_bytes(type, t.y, shape.rows * shape.channels, t.copy);
+  if (t.bytes == nullptr || t.residual != nullptr) store(type, y, t.y, t.copy);
   if (t.bytes == nullptr) return;
   store_bytes(t.byte_format, t.residual == nullptr ? y : load(type, t.y, shape.rows * shape.channels), t.byte_scale,
               t.bytes);
@@ -93,8 +92,7 @@ void layernorm_backward(const LayerNormShape& shape, ElementType type, const Lay
       begin_gradient(t.dx_sums, shape.channels, t.accumulate);
       for (std::size_t i = 0; t.dx_sums != nullptr && i < dx.size(); ++i)
         t.dx_sums[i % static_cast<std::size_t>(shape.channels)] += dx[i];
-      store(type, dx, t.dx);
-      copy_bytes(type, t.dx, shape.rows * shape.channels, t.copy);
+      store(type, dx, t.dx, t.copy);
       return;
     }
     Floats dmap = zeros(map.batch * map.height * map.width * map.channels);
@@ -114,8 +112,8 @@ void residual_layernorm_forward(const LayerNormShape& shape, ElementType type, c
     // As on a GPU, what is normalized is what is stored.
     store(type, sum, t.sum);
     sum = load(type, t.sum, shape.rows * shape.channels);
-    store(type, normalized(shape, sum, load(type, t.gamma, shape.channels), load(type, t.beta, shape.channels)), t.y);
-    copy_bytes(type, t.y, shape.rows * shape.channels, t.copy);
+    store(type, normalized(shape, sum, load(type, t.gamma, shape.channels), load(type, t.beta, shape.channels)), t.y,
+          t.copy);
   });
 }
 
@@ -137,8 +135,7 @@ void bias_backward(const BiasShape& shape, ElementType type, const BiasGradientT
     scale_rows(dy, shape.columns, t.sample_scale, t.rows_per_sample);
     begin_gradient(t.dbias, shape.columns, t.accumulate);
     cpu::bias_backward<float>(shape, dy.data(), t.dbias);
-    if (t.dx != nullptr) store(type, dy, t.dx);
-    copy_bytes(type, t.dx, shape.rows * shape.columns, t.copy);
+    store(type, dy, t.dx, t.copy);
   });
 }
 
@@ -147,8 +144,7 @@ void gelu_forward(std::int64_t count, ElementType type, const void* x, void* y, 
   launch(stream, [=] {
     Floats values = load(type, x, count);
     cpu::gelu_forward<float>(count, values.data(), values.data());
-    store(type, values, y);
-    copy_bytes(type, y, count, copy);
+    store(type, values, y, copy);
   });
 }
 
@@ -160,8 +156,7 @@ void gelu_backward(const BiasShape& shape, ElementType type, const GeluGradientT
     const Floats x = load(type, t.x, count);
     Floats dx = load(type, t.dy, count);
     cpu::gelu_backward<float>(count, x.data(), dx.data(), dx.data());
-    store(type, dx, t.dx);
-    copy_bytes(type, t.dx, count, t.copy);
+    store(type, dx, t.dx, t.copy);
     if (t.dbias == nullptr) return;
     begin_gradient(t.dbias, shape.columns, t.accumulate);
     cpu::bias_backward<float>(shape, dx.data(), t.dbias);
