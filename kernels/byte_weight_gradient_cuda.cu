@@ -1,5 +1,5 @@
-// Launches the kernels of byte_weight_gradient.cuh: how many steps a shape has, how many blocks share them, and where the
-// copy engine finds the operands.
+// Launches the kernels of byte_weight_gradient.cuh: how many steps a shape has, how many blocks share them, and where
+// the copy engine finds the operands.
 #include <algorithm>
 #include <bit>
 
