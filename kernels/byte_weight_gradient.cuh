@@ -45,7 +45,7 @@ constexpr std::uint32_t kSharedBytes = kStages * kStageBytes + 1024;  // and wha
 constexpr int kMostBlocks = 132;
 
 struct Extents {
-  int rows, outputs, inputs;
+  int outputs, inputs;
   int tiles_in, tiles;
   int steps;  // of a tile
   int blocks;
@@ -69,6 +69,7 @@ struct Four {
                thread % kGroup / kLanes * kPieces + thread % kLanes / 4 * 2 + index % 2),
         input(index / 2 % (kTileInputs / kPieces) * kPieces + thread % 4 * 4) {}
 };
+
 struct Result {
   const DelayedScale* dy_scale;
   const DelayedScale* x_scale;

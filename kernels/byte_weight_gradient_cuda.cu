@@ -19,7 +19,6 @@ constexpr const char* kOperation = "byte_weight_gradient";
 wg::Extents extents_of(const ByteWeightGradientShape& shape, int multiprocessors) {
   const auto ceil_div = [](std::int64_t count, std::int64_t per) { return static_cast<int>((count + per - 1) / per); };
   wg::Extents e{};
-  e.rows = static_cast<int>(shape.rows);
   e.outputs = static_cast<int>(shape.outputs);
   e.inputs = static_cast<int>(shape.inputs);
   e.tiles_in = ceil_div(shape.inputs, wg::kTileInputs);
