@@ -95,12 +95,69 @@ bool tells_what_is_applied(std::string_view word) {
                              [&](std::string_view ending) { return word != ending && word.ends_with(ending); });
 }
 
+bool is_identifier(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+// From the beginning of a path such as "cutlass::gemm::kernel::GemmUniversal<…": its last name, with the one before it
+// where that name says no more than that it is a kernel. Empty for numbers and the language's own types.
+std::string_view last_of_path(std::string_view path) {
+  constexpr std::array<std::string_view, 16> kOwn = {"int",   "unsigned",      "long",   "short", "char",   "bool",
+                                                     "float", "double",        "__half", "half",  "signed", "void",
+                                                     "auto",  "__nv_bfloat16", "const",  "std"};
+  constexpr std::string_view kUnnamed = "(anonymous namespace)";
+  std::size_t begin = 0, before = 0, end = 0;
+  while (end < path.size()) {
+    if (path.substr(end).starts_with(kUnnamed)) {
+      end += kUnnamed.size();
+    } else if (is_identifier(path[end])) {
+      before = begin;
+      begin = end;
+      while (end < path.size() && is_identifier(path[end]))
+        ++end;
+    } else {
+      break;
+    }
+    if (!path.substr(end).starts_with("::")) break;
+    end += 2;
+  }
+  const std::string_view last = path.substr(begin, end - begin);
+  if (last.empty() || std::isdigit(static_cast<unsigned char>(last.front())) != 0 ||
+      last.find(':') != std::string_view::npos)
+    return {};
+  if (std::ranges::find(kOwn, last) != kOwn.end()) return {};
+  return last.ends_with("Kernel") || last.ends_with("kernel") ? path.substr(before, end - before) : last;
+}
+
+// Kernels that are called no more than a kernel: what the first argument of their template is, else where they stand.
+std::string_view carried_by(std::string_view demangled, std::string_view base) {
+  constexpr std::array<std::string_view, 11> kCalledKernel = {
+      "kernel",       "Kernel",        "kernel2",        "Kernel2",       "device_kernel", "kernel_entry",
+      "kernel_agent", "_kernel_agent", "generic_kernel", "global_kernel", "static_kernel"};
+  if (std::ranges::find(kCalledKernel, base) == kCalledKernel.end()) return {};
+  for (std::size_t at = demangled.find(base); at != std::string_view::npos; at = demangled.find(base, at + 1)) {
+    const std::string_view behind = demangled.substr(at + base.size());
+    if ((at > 0 && is_identifier(demangled[at - 1])) || (!behind.empty() && is_identifier(behind.front()))) continue;
+    if (behind.starts_with("<")) {
+      const std::string_view carried =
+          last_of_path(behind.substr(std::min(behind.find_first_not_of("< "), behind.size())));
+      if (!carried.empty()) return carried;
+    }
+    std::string_view scope = demangled.substr(0, at);
+    if (!scope.ends_with("::")) return {};
+    scope.remove_suffix(2);
+    std::size_t begin = scope.size();
+    while (begin > 0 && is_identifier(scope[begin - 1]))
+      --begin;
+    return scope.substr(begin);
+  }
+  return {};
+}
+
 // What a generic kernel applies; empty for all others, and where its name does not tell.
 std::string_view applied_by(std::string_view demangled, std::string_view base) {
+  if (const std::string_view carried = carried_by(demangled, base); !carried.empty()) return carried;
   constexpr std::array<std::string_view, 3> kCarriers = {"elementwise_kernel", "reduce_kernel",
                                                          "multi_tensor_apply_kernel"};
   if (std::ranges::none_of(kCarriers, [&](std::string_view name) { return contains(base, name); })) return {};
-  const auto is_identifier = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
   for (std::size_t i = demangled.find('<'); i < demangled.size();) {
     if (!is_identifier(demangled[i])) {
       ++i;

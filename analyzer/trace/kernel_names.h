@@ -11,7 +11,8 @@
 
 namespace swinscope {
 
-// The base name, and for the frameworks' generic kernels what they apply: "elementwise_kernel [MulFunctor]".
+// The base name, and for the frameworks' generic kernels what they apply: "elementwise_kernel [MulFunctor]"; for those
+// that are called a kernel and no more, what they carry: "device_kernel [GemmUniversal]", "kernel [gemvx]".
 std::string readable_kernel_name(std::string_view demangled);
 // Where names stand in a row: "MulFunctor", and the base name of all other kernels.
 std::string brief_kernel_name(std::string_view demangled);

@@ -29,7 +29,9 @@ constexpr std::array kRules = {
     KernelRule{"allgather*|alltoall*|all2all|a2adispatch|a2acombine|moea2a*|reducescatter*|sendrecv*|epdispatch*|"
                "epcombine*|=barrierkernel|=putsignalkernel|=waitsignalkernel",
                "", "", kCommunication},
-    KernelRule{"", "nccl|rccl|mscclpp|msccl|nvshmem*|deepep|quickreduce*|symmetricmemory|userbuffers|mori|pplx|uccl",
+    KernelRule{"",
+               "nccl|rccl|mscclpp|msccl|nvshmem*|deepep|quickreduce*|symmetricmemory|userbuffers|mori|pplx|uccl|"
+               "intranode|internode*|hybridep",
                "", kCommunication},
     KernelRule{"",
                "trtllmallreduce*|trtllmmnnvlallreduce*|trtllmalltoall*|trtllmmoeallreduce*|trtllmmoealltoall*|"

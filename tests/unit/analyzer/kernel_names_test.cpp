@@ -77,6 +77,31 @@ TEST(ReadableKernelName, TellsWhatIsApplied) {
   EXPECT_EQ(brief_kernel_name("void ns::gemm<ns::CUDAFunctor_add<float>>(int)"), "gemm");
 }
 
+// Those that are called a kernel and no more: by the first argument of their template, else by where they stand.
+TEST(ReadableKernelName, TellsWhatAKernelOfNoNameCarries) {
+  const std::vector<std::pair<const char*, const char*>> cases = {
+      {"void cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal<cute::tuple<int, int, int, int>, "
+       "cutlass::gemm::collective::CollectiveMma<cutlass::gemm::MainloopSm90> > >(P)",
+       "device_kernel [GemmUniversal]"},
+      {"void cutlass::device_kernel<acme::grouped_gemm::fp8_ptp128c::GemmKernel>(P)",
+       "device_kernel [fp8_ptp128c::GemmKernel]"},
+      {"void cutlass::device_kernel<flash::FlashAttnBwd<flash::CollectiveMainloopBwd<2> > >(P)",
+       "device_kernel [FlashAttnBwd]"},
+      {"void cutlass::Kernel2<cutlass_80_wmma_tensorop_f16_s161616gemm_f16_16x16_128x2_tn_align8>(P)",
+       "Kernel2 [cutlass_80_wmma_tensorop_f16_s161616gemm_f16_16x16_128x2_tn_align8]"},
+      {"void cutlass::Kernel<(anonymous namespace)::Fused<4> >(P)", "Kernel [Fused]"},
+      {"std::enable_if<!(false), void>::type internal::gemvx::kernel<int, int, float, float>(P)", "kernel [gemvx]"},
+      {"void acme::scan::kernel(int)", "kernel [scan]"},
+      {"void (anonymous namespace)::kernel<4>(int)", "kernel"},
+      {"kernel", "kernel"},
+      {"void kernel<", "kernel"},
+      {"void ns::my_device_kernel<ns::Thing>(P)", "my_device_kernel"}};
+  for (const auto& [demangled, name] : cases)
+    EXPECT_EQ(readable_kernel_name(demangled), name) << demangled;
+  EXPECT_EQ(brief_kernel_name(cases[0].first), "GemmUniversal");
+  EXPECT_EQ(brief_kernel_name(cases[5].first), "gemvx");
+}
+
 TEST(ShortKernelName, IsNeverEmptyUnlessTheNameIs) {
   EXPECT_EQ(short_kernel_name(""), "");
   for (const char* name : {"<", ">", "(", "()", "::", "a::", " ", "(anonymous namespace)",
