@@ -64,8 +64,19 @@ std::optional<std::array<double, 3>> factor_between(const WorkItem& item, const 
   }
 }
 
+// What makes a product's input writes it in half of the bytes where it rounds to 8 bits itself.
+std::optional<std::array<double, 3>> factor_of_maker(const WorkItem& item) {
+  const OperationPayload* const what = item.what;
+  if (what == nullptr || !what->has_cost || what->bytes_written == 0) return std::nullopt;
+  if (!is_pointwise(item.kind) && item.kind != OperationKind::kAttention) return std::nullopt;
+  const auto written = static_cast<double>(what->bytes_written);
+  const double factor = 1 - 0.5 * written / (static_cast<double>(what->bytes_read) + written);
+  return std::array<double, 3>{1, factor, factor};
+}
+
 // Bytes that changes of precision move around a product: to 8 bits its input's, half of which become part of other
-// kernels; where PyTorch trains, whose parameters stay in 32 bits, those of the weights, and half of the input's.
+// kernels, or all where the program's kernels are its own; where PyTorch trains, whose parameters stay in 32 bits,
+// those of the weights, and half of the input's.
 double cast_bytes(const ProductShape& shape, const Target& target, bool is_convolution, bool keeps_parameters) {
   // A convolution's input has about as many values as its result: each is read for every pixel of a filter.
   const double input = static_cast<double>(shape.batch) * static_cast<double>(shape.m) *
@@ -75,9 +86,15 @@ double cast_bytes(const ProductShape& shape, const Target& target, bool is_convo
   return target.halves_bytes && keeps_parameters && shape.batch == 1 ? 6 * (2 * weights + input) : 0.0;
 }
 
+// Of a program: what decides who casts.
+struct Program {
+  bool has_own_kernels;   // it is not PyTorch that launches: what makes a value can round it
+  bool keeps_parameters;  // in 32 bits
+};
+
 // How many times as long it takes; by Estimate.
 std::optional<std::array<double, 3>> factor_of(const WorkItem& item, const Target& target, const Rates& rates,
-                                               bool keeps_parameters) {
+                                               const Program& program) {
   const std::optional<ProductShape> shape = product_of(*item.what);
   if (!shape) return std::nullopt;
   const std::optional<double> now_ns = rates.product_ns(target.from, *shape);
@@ -85,9 +102,10 @@ std::optional<std::array<double, 3>> factor_of(const WorkItem& item, const Targe
   if (!now_ns || !then_ns || *now_ns <= 0) return std::nullopt;
   // The table's integer products write 32-bit sums; one that scales them writes as little as a product of fp8.
   if (target.to == "int8") then_ns = std::min(*then_ns, rates.product_ns("fp8", *shape).value_or(*then_ns));
-  const double bytes = cast_bytes(*shape, target, item.kind == OperationKind::kConv, keeps_parameters);
+  const double bytes = cast_bytes(*shape, target, item.kind == OperationKind::kConv, program.keeps_parameters);
   const double casts_ns = bytes > 0 ? rates.bytes_ns(bytes).value_or(0) : 0.0;
-  return std::array<double, 3>{(1.25 * *then_ns + casts_ns) / *now_ns, (*then_ns + 0.5 * casts_ns) / *now_ns,
+  const double stay = is_of_8_bits(target) && program.has_own_kernels ? 0 : 0.5;
+  return std::array<double, 3>{(1.25 * *then_ns + casts_ns) / *now_ns, (*then_ns + stay * casts_ns) / *now_ns,
                                0.85 * *then_ns / *now_ns};
 }
 
@@ -124,7 +142,7 @@ std::vector<Change> find_precisions(const Work& work) {
   const Rates& rates = *work.rates();
   // PyTorch's automatic mixed precision keeps parameters and their gradients in 32 bits.
   const bool trains = is_training(work);
-  const bool has_casts = is_torch(work) && trains;
+  const Program program{!is_torch(work) && !trains, is_torch(work) && trains};
   std::vector<Change> found;
   for (const Target& target : kTargets) {
     if (trains && target.to == "int8") continue;  // gradients need an exponent
@@ -142,7 +160,7 @@ std::vector<Change> find_precisions(const Work& work) {
           continue;
         }
         if (has_product(item)) {
-          std::optional<std::array<double, 3>> factor = factor_of(item, target, rates, has_casts);
+          std::optional<std::array<double, 3>> factor = factor_of(item, target, rates, program);
           if (!factor) continue;
           beside.add_to(*factor, item);
           ++products;
@@ -154,6 +172,9 @@ std::vector<Change> find_precisions(const Work& work) {
           change.evidence.push_back(item.ref);
           for (std::size_t part = i + 1; part < end_of_product(stream.items, i); ++part)
             place.beside.push_back(stream.items[part].ref);
+        } else if (is_of_8_bits(target) && program.has_own_kernels && next != nullptr && has_product(*next) &&
+                   next->precision == target.from && !next->is_part) {
+          if (const auto factor = factor_of_maker(item)) change.scaled.push_back({.op = item.ref, .factor = *factor});
         } else if (target.halves_bytes) {
           std::optional<std::array<double, 3>> factor = factor_between(item, next);
           if (!factor) continue;
@@ -179,11 +200,13 @@ std::vector<Change> find_precisions(const Work& work) {
           fmt::format("convolutions of fewer than 4 channels take as long, tensor cores do not have them ({})",
                       times_per_step(staying, work)));
     if (is_of_8_bits(target))
-      change.assumptions.emplace_back("half of the casts of the inputs become part of other kernels");
+      change.assumptions.emplace_back(
+          program.has_own_kernels ? "the kernels before them round the inputs, and write those in half of the bytes"
+                                  : "half of the casts of the inputs become part of other kernels");
     if (target.to == "int8")
       change.assumptions.emplace_back(
           "products that scale their sums take no longer than those of fp8, where the table has these");
-    if (target.halves_bytes && has_casts)
+    if (target.halves_bytes && program.keeps_parameters)
       change.assumptions.emplace_back(
           "parameters stay in 32 bits, as automatic mixed precision leaves them: half of the casts of parameters, "
           "gradients and inputs become part of other kernels");

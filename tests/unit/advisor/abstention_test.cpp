@@ -105,7 +105,7 @@ TEST(Abstention, IsForAnEarlierGpu) {
               ElementsAre(Pair("input", kNoInput), Pair("overlap", kNoHopper)));
 }
 
-// In fp8 the product takes 52 of 50 as in fp16, and casts 2: 80 longer of 1000. At most 116 would be saved.
+// In fp8 the product takes 52 of 50 as in fp16: 40 longer of 1000. At most 116 would be saved.
 TEST(Abstention, IsForWhatIsLikelyToCost) {
   const std::string peaks = testing::TempDir() + "swinscope_costs.json";
   std::ofstream(peaks) << R"({"schema": "swinscope.rates/1", "gpu": "Test GPU",
@@ -126,7 +126,7 @@ TEST(Abstention, IsForWhatIsLikelyToCost) {
   ASSERT_NE(found, advice.abstained.end());
   EXPECT_EQ(found->reason,
             "1 place: none saves 0.2 % of the step; nearest: Compute products in fp8 instead of fp16 (once a step), "
-            "80.00 us longer");
+            "40.00 us longer");
 }
 
 // There is nothing that a change could be made of.

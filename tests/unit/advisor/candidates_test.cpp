@@ -468,7 +468,47 @@ TEST(Precision, TakesTheMeasuredRatesOfBoth) {
   EXPECT_EQ(found[1].evidence, found[0].evidence);
   expect_factors(found[1].scaled.at(0), {0.3125, 0.25, 0.2125});
   EXPECT_EQ(found[2].id, "precision-fp16-fp8");
-  expect_factors(found[2].scaled.at(0), {(1.25 * 25 + 4) / 50, (25.0 + 2) / 50, 0.85 * 25 / 50});
+  expect_factors(found[2].scaled.at(0), {(1.25 * 25 + 4) / 50, 25.0 / 50, 0.85 * 25 / 50});
+}
+
+// A program with kernels of its own rounds where it writes: no casts, and of 300 bytes that a normalization moves the
+// 100 that a product reads become 50. What PyTorch launches casts apart, half of the time; a training needs its values
+// in two forms, and rounds its weights in each step.
+TEST(Precision, OfEightBitsIsRoundedByWhatMakesTheInput) {
+  const Rates rates = Rates::parse(kRates, "test.json");
+  constexpr std::string_view kMoves =
+      R"("class": "norm", "precision": "fp16", "bytes_read": 200, "bytes_written": 100)";
+  const auto fp8_of = [&](const std::function<void(HandStep&)>& make, std::size_t places) {
+    Candidates run(make);
+    run.work().set_rates(rates);
+    std::vector<Change> found = find_precisions(run.work());
+    EXPECT_THAT(found, SizeIs(1));
+    EXPECT_EQ(found.at(0).id, "precision-fp16-fp8");
+    EXPECT_THAT(found[0].evidence, SizeIs(1));
+    EXPECT_THAT(found[0].scaled, SizeIs(places));
+    return found[0];
+  };
+  const auto make = [&](HandStep& step) {
+    step.kernel(kNorm, 30, {}, kMoves)
+        .kernel(kGemm, 60, {}, layer("fp16"))
+        .kernel(kNorm, 30, {}, kMoves)
+        .kernel(kAdd, 9);
+  };
+  const Change own = fp8_of(make, 2);
+  expect_factors(own.scaled[0], {1, 1 - 50.0 / 300, 1 - 50.0 / 300});
+  expect_factors(own.scaled[1], {(1.25 * 25 + 4) / 50, 25.0 / 50, 0.85 * 25 / 50});
+  EXPECT_EQ(own.assumptions.at(1), "the kernels before them round the inputs, and write those in half of the bytes");
+  const Change trained = fp8_of([&](HandStep& step) { make(step.phase("backward")); }, 1);
+  expect_factors(trained.scaled[0], {(1.25 * 25 + 4) / 50, (25.0 + 2) / 50, 0.85 * 25 / 50});
+  const Change of_torch = fp8_of(
+      [&](HandStep& step) {
+        step.kernel_of("aten::mm",
+                       R"({"input_dims": [[64, 256], [256, 1024]], "input_types": ["c10::Half", "c10::Half"]})", kGemm,
+                       60);
+      },
+      1);
+  expect_factors(of_torch.scaled[0], {(1.25 * 25 + 4) / 50, (25.0 + 2) / 50, 0.85 * 25 / 50});
+  EXPECT_EQ(of_torch.assumptions.at(1), "half of the casts of the inputs become part of other kernels");
 }
 
 // The table's integers write 32-bit sums in 45 us; what scales them takes the 25 of fp8. Casts as of fp8.
@@ -487,7 +527,7 @@ TEST(Precision, OfIntegersIsThatOfProductsThatScaleTheirSums) {
   EXPECT_EQ(found[1].alternative, found[0].alternative);
   EXPECT_EQ(found[1].confidence, Confidence::kSpeculative);
   EXPECT_THAT(found[1].accuracy, HasSubstr("scales for each channel"));
-  expect_factors(found[1].scaled.at(0), {(1.25 * 25 + 4) / 50, (25.0 + 2) / 50, 0.85 * 25 / 50});
+  expect_factors(found[1].scaled.at(0), {(1.25 * 25 + 4) / 50, 25.0 / 50, 0.85 * 25 / 50});
 }
 
 // Gradients span more powers of two than an integer has.
