@@ -4,6 +4,8 @@
 usage: python3 scripts/eight_bits.py [--swin build/gpu/bin/swin] [--precisions fp8,int8] [--out DIR] [--rounds N] [--seconds S] [PART…]
 
 PART speed     each of --cases MODEL:BATCH in fp16 and --precisions, turn by turn: medians, and fp16 over each
+     predicted each of --cases in fp16 by `swinscope scale`, from that recording what `swinscope advise` predicts of --precisions, written to
+               DIR/predicted.ledger.json, and behind all predictions each case in them: how far off the predictions are, of the step. Needs --swinscope
      energy    joules an image of --energy-cases, by the power that nvidia-smi shows meanwhile
      accuracy  top-1 of --models trained on procedural pictures (--seeds trainings of --train-images pictures each), on pictures
                that were held out: in fp16, in --precisions with the ranges of each observer, and how many answers differ
@@ -12,7 +14,7 @@ PART speed     each of --cases MODEL:BATCH in fp16 and --precisions, turn by tur
      learning  --models trained as in accuracy, in fp16 and in fp8: top-1 of both, evaluated in fp16
      qat       --models trained as in accuracy, then so many images more (--tune-images) in 16 bits and with --qat in --precisions:
                top-1 in fp16 and of the weights that `swin quantize` makes of either
-Default: the first three. DIR/PART.json has the figures; a table is printed. Nothing else may be on the GPU.
+Default: speed, energy and accuracy. DIR/PART.json has the figures; a table is printed. Nothing else may be on the GPU.
 Exit status: 0, 1 where a program failed or --seconds are over, 2 where it cannot be run.
 """
 import argparse
@@ -35,6 +37,7 @@ CASES = "swin_base:128,swin_large:128,swinv2_base:128,swin_base:32,swin_large:32
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--swin", default="build/gpu/bin/swin")
+    parser.add_argument("--swinscope", default="build/gpu/bin/swinscope")
     parser.add_argument("--precisions", default="fp8,int8")
     parser.add_argument("--out", default="runs/eight_bits")
     parser.add_argument("--rounds", type=int, default=3)
@@ -99,6 +102,40 @@ def speed(runner):
         rows.append({"model": model, "batch": batch, "ms": times, "ratio": ratios})
         print(f"{model + ', ' + str(batch):<20}" + "".join(f"{medians[name]:>11.3f}" for name in precisions)
               + "".join(f"{ratio:>11.3f}" for ratio in ratios.values()), flush=True)
+    return rows
+
+
+def advise(runner, recording, precision, *more):
+    words = ["advise", recording, "--warmup-steps", 30, "--apply", f"precision-fp16-{precision}", "--format", "json", *more]
+    return json.loads(measuring.run([runner.options.swinscope, *map(str, words)], runner.deadline))["data"]
+
+
+def predicted(runner):
+    options = runner.options
+    out = pathlib.Path(options.out)
+    ledger = out / "predicted.ledger.json"
+    ledger.unlink(missing_ok=True)
+    predictions = {}
+    for model, batch in cases_of(options.cases):
+        folder = out / f"{model}_{batch}_fp16"
+        shutil.rmtree(folder, ignore_errors=True)
+        measuring.run([options.swinscope, "scale", "--gpus", "1", "--repeat", "1", "--warmup-steps", "30", "--progress", "never", "-q", "-o", str(folder), "--", options.swin,
+                       "infer", "--model", model, "--device", "cuda", "--precision", "fp16", "--batch-per-gpu", str(batch), "--steps", str(steps_for(batch)), "--warmup", "30", "--quiet"],
+                      runner.deadline)
+        recording = next(folder.rglob("tracing"))
+        for precision in options.precisions:
+            predictions[model, batch, precision] = advise(runner, recording, precision, "--ledger", ledger, "--label", f"{model} infer {batch}, {precision} from fp16")
+    rows, errors = [], []
+    print(f"{'model, batch':<20}{'':<6}{'fp16 [ms]':>11}{'predicted':>11}{'measured':>10}{'error [%]':>11}", flush=True)
+    for (model, batch, precision), advice in predictions.items():
+        step_ns = runner.infer(model, batch, precision, "--steps", steps_for(batch), "--warmup", 30)["step_time_median_ns"]
+        before_ns = advice.get("timed_step_ns") or advice["replayed_step_ns"]
+        error = 100.0 * (advice["joint_step_ns"] / step_ns - 1.0)
+        errors.append(abs(error))
+        rows.append({"model": model, "batch": batch, "precision": precision, "fp16_ns": before_ns, "predicted_ns": advice["joint_step_ns"],
+                     "least_ns": advice["joint_step_least_ns"], "most_ns": advice["joint_step_most_ns"], "measured_ns": step_ns, "error_percent": error})
+        print(f"{model + ', ' + str(batch):<20}{precision:<6}{before_ns * 1e-6:>11.3f}{advice['joint_step_ns'] * 1e-6:>11.3f}{step_ns * 1e-6:>10.3f}{error:>11.1f}", flush=True)
+    print(f"median {statistics.median(errors):.1f} %, largest {max(errors):.1f} %", flush=True)
     return rows
 
 
@@ -301,7 +338,7 @@ def qat(runner):
 def main():
     options = parse()
     first = {"speed": speed, "energy": energy, "accuracy": accuracy}
-    parts = {**first, "training": training, "learning": learning, "qat": qat}
+    parts = {**first, "predicted": predicted, "training": training, "learning": learning, "qat": qat}
     unknown = sorted(set(options.parts) - set(parts))
     if unknown:
         print(f"error: {unknown[0]}: unknown; parts are {', '.join(parts)}", file=sys.stderr)
