@@ -14,6 +14,7 @@
 #include "advisor/graph_launches.h"
 #include "advisor/inferred_waits.h"
 #include "advisor/rank_nodes.h"
+#include "advisor/spin_waits.h"
 #include "store/error.h"
 
 namespace swinscope {
@@ -42,6 +43,7 @@ class GraphMaker {
     hand_over();
     find_latencies(nodes_);
     find_own_times(nodes_);
+    find_spin_waits(nodes_);
     infer_waits(nodes_, dependencies_.are_recorded());
     order_graph_launches(nodes_);
     find_gaps(nodes_);

@@ -14,14 +14,15 @@ namespace {
 
 constexpr std::int64_t kMicrosecond = 1'000;
 
-// Whether the operation started later than its stream, its launch and what it is known to wait for let it.
-bool is_unexplained(const RankNodes& nodes, NodeIndex op) {
-  constexpr std::int64_t kUnexplainedNs = 5 * kMicrosecond;
+constexpr std::int64_t kUnexplainedNs = 5 * kMicrosecond;
+
+// Whether the operation started so much later than its stream, its launch and what it is known to wait for let it.
+bool is_unexplained(const RankNodes& nodes, NodeIndex op, std::int64_t late_ns = kUnexplainedNs) {
   if (nodes.waits.contains(op)) return false;
   const OpNode& node = nodes.graph.ops[op];
   std::int64_t allowed_ns = node.call == kNoNode ? nodes.start_of_op(op) : nodes.begin_of(node.call) + node.latency_ns;
   if (node.before != kNoNode) allowed_ns = std::max(allowed_ns, nodes.end_of_op(node.before));
-  return nodes.start_of_op(op) - allowed_ns >= kUnexplainedNs;
+  return nodes.start_of_op(op) - allowed_ns >= late_ns;
 }
 
 bool may_wait(const RankNodes& nodes, NodeIndex op, NodeIndex other) {
@@ -148,6 +149,27 @@ void wait_for_latest(RankNodes& nodes, const std::vector<NodeIndex>& by_end, Nod
   }
 }
 
+// For room: a kernel of another stream had the multiprocessors, and this one starts as its last blocks end, or just
+// after.
+void wait_for_room(RankNodes& nodes, const std::vector<NodeIndex>& by_end, NodeIndex op) {
+  constexpr std::int64_t kBeforeNs = 50 * kMicrosecond;
+  constexpr std::int64_t kAfterNs = 6 * kMicrosecond;
+  const std::int64_t start_ns = nodes.start_of_op(op);
+  const auto end_of = [&](NodeIndex other) { return nodes.end_of_op(other); };
+  NodeIndex nearest = kNoNode;
+  for (auto at = std::ranges::lower_bound(by_end, start_ns - kAfterNs, {}, end_of);
+       at != by_end.end() && end_of(*at) <= start_ns + kBeforeNs; ++at) {
+    const bool had_room = may_wait(nodes, op, *at) && nodes.start_of_op(*at) < start_ns &&
+                          nodes.gpu.kind[nodes.graph.ops[*at].event] == GpuKind::kKernel;
+    if (!had_room) continue;
+    if (nearest == kNoNode || std::abs(end_of(*at) - start_ns) < std::abs(end_of(nearest) - start_ns)) nearest = *at;
+  }
+  if (nearest == kNoNode) return;
+  nodes.waits[op].push_back(nearest);
+  nodes.wait_delays[op] = start_ns - end_of(nearest);
+  ++nodes.graph.inferred_waits;
+}
+
 }  // namespace
 
 void infer_waits(RankNodes& nodes, bool are_recorded) {
@@ -161,9 +183,12 @@ void infer_waits(RankNodes& nodes, bool are_recorded) {
   for (NodeIndex op = 0; op < by_end.size(); ++op)
     by_end[op] = op;
   std::ranges::sort(by_end, {}, [&](NodeIndex op) { return nodes.end_of_op(op); });
+  constexpr std::int64_t kHeldUpNs = 100 * kMicrosecond;
   for (NodeIndex op = 0; op < by_end.size(); ++op) {
-    if (is_settled[op] || (are_recorded && !nodes.is_graph_node(op))) continue;
-    if (is_unexplained(nodes, op)) wait_for_latest(nodes, by_end, op);
+    if (is_settled[op]) continue;
+    const bool may_be_unrecorded = !are_recorded || nodes.is_graph_node(op);
+    if (may_be_unrecorded && is_unexplained(nodes, op)) wait_for_latest(nodes, by_end, op);
+    if (is_unexplained(nodes, op, kHeldUpNs)) wait_for_room(nodes, by_end, op);
   }
 }
 

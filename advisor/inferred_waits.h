@@ -10,6 +10,8 @@ namespace swinscope {
 //  - In a graph that was launched several times: for the node that had ended in every launch and, where this one was
 //    late, nearest to its start. The least delay between the two is that of the wait alone.
 //  - Elsewhere: for what ended just before.
+// What still started 100 us later than all that is known lets it waits for room: for the kernel of another stream at
+// whose end it started, whether waits were recorded or not.
 void infer_waits(RankNodes& nodes, bool are_recorded);
 
 }  // namespace swinscope

@@ -1,4 +1,5 @@
-// What is known of CUDA graphs without having been recorded: launches as one piece of work, and waits between nodes.
+// What is known of CUDA graphs without having been recorded: launches as one piece of work, and waits between nodes;
+// and kernels that find no room.
 #include <fmt/format.h>
 
 #include "advisor/replay.h"
@@ -96,6 +97,22 @@ TEST_F(GraphWaits, WhatTheTraceContradictsIsNotAdded) {
   rank_.step(0, 210);
   const Replayed run(hand_.build());
   EXPECT_EQ(run.at("a1"), Times(76, 86));
+}
+
+// b was launched at 110, and starts as the last blocks of a end. For d nothing ends that near.
+TEST_F(GraphWaits, AKernelWithoutRoomWaitsForTheOneThatHadIt) {
+  rank_.launch("a", 100, 105, 1'100, kMain);
+  rank_.launch("b", 110, 1'080, 1'180, kSide);
+  rank_.launch("c", 1'200, 1'205, 2'200, kMain);
+  rank_.launch("d", 1'210, 2'100, 2'300, kSide);
+  rank_.step(0, 2'400);
+  Replayed run(hand_.build());
+  EXPECT_EQ(run.at("b"), Times(1'080, 1'180));
+  EXPECT_EQ(run.of("b").by, run.op("a"));
+  run.last("a", 495);
+  run.again();
+  EXPECT_EQ(run.at("b"), Times(580, 680));
+  EXPECT_EQ(run.at("d"), Times(1'215, 1'415)) << "nothing is near its start";
 }
 
 }  // namespace
