@@ -141,7 +141,8 @@ Interval steps_of(const Replayed& run) {
 // What is on the path decides the end of the steps: it comes later by as much as any of that takes longer. Nothing else
 // from their begin on does: it stays where it is when that takes no time at all.
 void expect_critical(Replayed run, unsigned seed) {
-  // Work that begins long before that before it on its stream, or what it waits for, has ended hides a piece of the path.
+  // Work that begins long before that before it on its stream, or what it waits for, has ended hides a piece of the
+  // path.
   for (OpNode& op : run.graph.ranks[0].ops) {
     op.gap_ns = std::max<std::int64_t>(0, op.gap_ns);
     op.wait_delay_ns = std::max<std::int64_t>(0, op.wait_delay_ns);
