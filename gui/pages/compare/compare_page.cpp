@@ -352,7 +352,10 @@ void ComparePage::open_bar(int bar) {
       parts.rows.begin();
   const auto row = static_cast<std::size_t>(first + bar);
   const std::string part = text_in(parts, row, "part");
-  open(evidence_of_part(part, text_in(parts, row, "largest")), part == "base_step");
+  // A kernel that takes less time now may be gone: it is shown where it took more.
+  const auto* const largest_ns = std::get_if<std::int64_t>(&parts.rows[row][find_column(parts, "largest_ns")]);
+  const bool is_less = largest_ns != nullptr && *largest_ns < 0;
+  open(evidence_of_part(part, text_in(parts, row, "largest")), part == "base_step" || is_less);
 }
 
 // Kernels in the timeline, layers on their page; what is gone, in the base.

@@ -100,6 +100,15 @@ TEST(ReadableKernelName, TellsWhatAKernelOfNoNameCarries) {
     EXPECT_EQ(readable_kernel_name(demangled), name) << demangled;
   EXPECT_EQ(brief_kernel_name(cases[0].first), "GemmUniversal");
   EXPECT_EQ(brief_kernel_name(cases[5].first), "gemvx");
+  // Wherever a name was cut off, it is one.
+  for (const auto& [demangled, name] : cases) {
+    const std::string_view whole = demangled;
+    for (std::size_t size = 1; size <= whole.size(); ++size) {
+      EXPECT_NE(readable_kernel_name(whole.substr(0, size)), "") << whole.substr(0, size);
+      EXPECT_NE(brief_kernel_name(whole.substr(0, size)), "") << whole.substr(0, size);
+      EXPECT_NE(brief_kernel_name(whole.substr(whole.size() - size)), "") << whole.substr(whole.size() - size);
+    }
+  }
 }
 
 TEST(ShortKernelName, IsNeverEmptyUnlessTheNameIs) {
