@@ -129,6 +129,14 @@ def end(number, _):
     os._exit(128 + number)
 
 
+def ended(futures):
+    """Each as it ends. A second at a time: Python notices a signal that comes just before a wait only behind it."""
+    left = set(futures)
+    while left:
+        done, left = concurrent.futures.wait(left, timeout=1, return_when=concurrent.futures.FIRST_COMPLETED)
+        yield from done
+
+
 def run(commands, log, seconds):
     """The verdict on the commands, of which each must succeed: passed, FAILED, skipped or cut."""
     deadline = time.monotonic() + seconds
@@ -212,7 +220,7 @@ def main():
     for alone in (False, True):
         now = [name for name in names if (name in ALONE) == alone]
         with concurrent.futures.ThreadPoolExecutor(1 if alone else arguments.jobs) as pool:
-            for done in concurrent.futures.as_completed([pool.submit(row_of, name) for name in now]):
+            for done in ended([pool.submit(row_of, name) for name in now]):
                 row = done.result()
                 rows.append(row)
                 print(f"{row['verdict']:<9}{row['seconds']:>7.1f} s  {row['check']}: {row['said']}", flush=True)
