@@ -56,7 +56,7 @@ struct Source {
   const Ranges* ranges = nullptr;  // of range slices: parted by depth
 };
 
-constexpr std::array<const char*, 3> kGpuLabels = {"stream {}", "NCCL, stream {}", "copies, stream {}"};
+constexpr std::array<const char*, 3> kGpuLabels = {"stream {}", "comm, stream {}", "copies, stream {}"};
 
 // Cuts one slice into lanes: by class or depth (the level), then by sub-lane.
 class LaneCutter {

@@ -57,7 +57,7 @@ struct Moment {
 class TimelineLane {
  public:
   LaneKey key;
-  std::string label;  // "stream 7", "NCCL, stream 13", "main · step"
+  std::string label;  // "stream 7", "comm, stream 13" (communication), "main · step"
 
   // Filling. Events come in order of time and each begins no earlier than the one before ends, after which seal() makes
   // the indexes. Nothing may be appended after it.

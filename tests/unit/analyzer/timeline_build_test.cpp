@@ -116,7 +116,7 @@ TEST(BuildTimeline, NamesLanes) {
   for (const TimelineLane& lane : timeline.lanes)
     labels.insert(lane.label);
   for (const char* label :
-       {"stream 7", "NCCL, stream 8", "copies, stream 7", "main (1)", "thread 2 · domain 1", "main (1) · CUDA calls"}) {
+       {"stream 7", "comm, stream 8", "copies, stream 7", "main (1)", "thread 2 · domain 1", "main (1) · CUDA calls"}) {
     EXPECT_TRUE(labels.contains(label)) << label;
   }
 }
