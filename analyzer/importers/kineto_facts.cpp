@@ -64,7 +64,7 @@ json find_facts(std::string_view text, std::vector<std::string>& unread) {
     take(facts, text, key);
   for (const char* key : kOtherKeys)
     take(facts, text, key);
-  if (const auto info = facts.find("distributedInfo"); info != facts.end() && info->empty()) {
+  if (const auto info = facts.find("distributedInfo"); info != facts.end() && info->is_object() && info->empty()) {
     const std::string_view within = text_behind(text, "distributedInfo");
     for (const char* key : kDistributedKeys)
       take(*info, within, key);

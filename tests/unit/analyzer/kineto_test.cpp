@@ -458,6 +458,17 @@ TEST_F(Kineto, FactsThatCannotBeParsedAreMissed) {
   EXPECT_NE(report_.warnings[0].find("rank"), std::string::npos);
 }
 
+// A fact that is of another kind than it should be, in a document that is read fact by fact.
+TEST_F(Kineto, FactsOfAnotherKindAreLeftOutOfADamagedDocument) {
+  for (const char* const info : {"[]", "[1]", "null", "7", R"("")", R"("x")", "{}"}) {
+    const std::string facts = fmt::format(R"("distributedInfo": {}, "broken": NaN, "baseTimeNanoseconds": 5,)", info);
+    const KeptProcess& p = read(kineto_document(launch_event(1, 1, 1), facts));
+    EXPECT_EQ(p.apis.size(), 1U) << info;
+    EXPECT_EQ(p.run.rank, 0) << info;
+    EXPECT_EQ(p.run.utc_epoch_ns, 5) << info;
+  }
+}
+
 TEST_F(Kineto, ATruncatedFileKeepsWhatCameBefore) {
   const std::string whole = kineto_document(launch_event(1, 1, 1) + "," + kernel_event(1, 4, 3), kFacts);
   const KeptProcess& p = read(whole.substr(0, whole.find("\"kernel\"")));
