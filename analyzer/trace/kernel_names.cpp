@@ -135,7 +135,9 @@ std::string_view carried_by(std::string_view demangled, std::string_view base) {
   if (std::ranges::find(kCalledKernel, base) == kCalledKernel.end()) return {};
   for (std::size_t at = demangled.find(base); at != std::string_view::npos; at = demangled.find(base, at + 1)) {
     const std::string_view behind = demangled.substr(at + base.size());
-    if ((at > 0 && is_identifier(demangled[at - 1])) || (!behind.empty() && is_identifier(behind.front()))) continue;
+    const bool is_part =
+        (at > 0 && is_identifier(demangled[at - 1])) || (!behind.empty() && is_identifier(behind.front()));
+    if (is_part || behind.starts_with("::")) continue;  // of a longer word, or a namespace
     if (behind.starts_with("<")) {
       const std::string_view carried =
           last_of_path(behind.substr(std::min(behind.find_first_not_of("< "), behind.size())));

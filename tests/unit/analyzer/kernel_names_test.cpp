@@ -92,6 +92,7 @@ TEST(ReadableKernelName, TellsWhatAKernelOfNoNameCarries) {
       {"void cutlass::Kernel<(anonymous namespace)::Fused<4> >(P)", "Kernel [Fused]"},
       {"std::enable_if<!(false), void>::type internal::gemvx::kernel<int, int, float, float>(P)", "kernel [gemvx]"},
       {"void acme::scan::kernel(int)", "kernel [scan]"},
+      {"void acme::kernel::my_kernel::sort::kernel<8, acme::Thing>(int)", "kernel [sort]"},
       {"void (anonymous namespace)::kernel<4>(int)", "kernel"},
       {"kernel", "kernel"},
       {"void kernel<", "kernel"},
