@@ -12,10 +12,21 @@ namespace {
 
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
-// Index behind the matching '>' of the '<' at `open`, or npos.
+// Index of the ')' that closes the '(' at `open`, or the name's last one.
+std::size_t closing_parenthesis(std::string_view name, std::size_t open) {
+  int depth = 0;
+  for (std::size_t i = open; i < name.size(); ++i) {
+    if (name[i] == '(') ++depth;
+    if (name[i] == ')' && --depth == 0) return i;
+  }
+  return name.size() - 1;
+}
+
+// Index behind the matching '>' of the '<' at `open`, or npos. What stands in parentheses compares: "((8)>(0))".
 std::size_t skip_template_arguments(std::string_view name, std::size_t open) {
   int depth = 0;
   for (std::size_t i = open; i < name.size(); ++i) {
+    if (name[i] == '(') i = closing_parenthesis(name, i);
     if (name[i] == '<') ++depth;
     if (name[i] == '>' && i > 0 && name[i - 1] != '-' && --depth == 0) return i + 1;
   }

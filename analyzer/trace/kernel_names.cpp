@@ -100,9 +100,9 @@ bool is_identifier(char c) { return std::isalnum(static_cast<unsigned char>(c)) 
 // From the beginning of a path such as "cutlass::gemm::kernel::GemmUniversal<…": its last name, with the one before it
 // where that name says no more than that it is a kernel. Empty for numbers and the language's own types.
 std::string_view last_of_path(std::string_view path) {
-  constexpr std::array<std::string_view, 16> kOwn = {"int",   "unsigned",      "long",   "short", "char",   "bool",
-                                                     "float", "double",        "__half", "half",  "signed", "void",
-                                                     "auto",  "__nv_bfloat16", "const",  "std"};
+  constexpr std::array<std::string_view, 18> kOwn = {"true",   "false", "int",   "unsigned",      "long",   "short",
+                                                     "char",   "bool",  "float", "double",        "__half", "half",
+                                                     "signed", "void",  "auto",  "__nv_bfloat16", "const",  "std"};
   constexpr std::string_view kUnnamed = "(anonymous namespace)";
   std::size_t begin = 0, before = 0, end = 0;
   while (end < path.size()) {
@@ -127,21 +127,27 @@ std::string_view last_of_path(std::string_view path) {
   return last.ends_with("Kernel") || last.ends_with("kernel") ? path.substr(before, end - before) : last;
 }
 
-// Kernels that are called no more than a kernel: what the first argument of their template is, else where they stand.
+// Kernels that are called no more than a kernel: what the first argument of their template that is a name says, else
+// where they stand.
 std::string_view carried_by(std::string_view demangled, std::string_view base) {
-  constexpr std::array<std::string_view, 11> kCalledKernel = {
-      "kernel",       "Kernel",        "kernel2",        "Kernel2",       "device_kernel", "kernel_entry",
-      "kernel_agent", "_kernel_agent", "generic_kernel", "global_kernel", "static_kernel"};
+  constexpr std::array<std::string_view, 12> kCalledKernel = {
+      "kentry",       "kernel",       "Kernel",        "kernel2",        "Kernel2",       "device_kernel",
+      "kernel_entry", "kernel_agent", "_kernel_agent", "generic_kernel", "global_kernel", "static_kernel"};
   if (std::ranges::find(kCalledKernel, base) == kCalledKernel.end()) return {};
   for (std::size_t at = demangled.find(base); at != std::string_view::npos; at = demangled.find(base, at + 1)) {
     const std::string_view behind = demangled.substr(at + base.size());
     const bool is_part =
         (at > 0 && is_identifier(demangled[at - 1])) || (!behind.empty() && is_identifier(behind.front()));
     if (is_part || behind.starts_with("::")) continue;  // of a longer word, or a namespace
-    if (behind.starts_with("<")) {
-      const std::string_view carried =
-          last_of_path(behind.substr(std::min(behind.find_first_not_of("< "), behind.size())));
-      if (!carried.empty()) return carried;
+    // The first one that is neither a number nor of the language's own types.
+    for (std::size_t begin = behind.starts_with("<") ? 1 : behind.size(); begin < behind.size();) {
+      while (begin < behind.size() && behind[begin] == ' ')
+        ++begin;
+      const std::string_view argument = behind.substr(begin);
+      if (const std::string_view carried = last_of_path(argument); !carried.empty()) return carried;
+      const std::size_t end = argument.find_first_of(",<>(");
+      if (end == std::string_view::npos || argument[end] != ',') break;
+      begin += end + 1;
     }
     std::string_view scope = demangled.substr(0, at);
     if (!scope.ends_with("::")) return {};
