@@ -65,7 +65,7 @@ class PictureBuilder {
 
  private:
   NameId name_of(EventIndex event) {
-    const StringId text = rank_.gpu.short_name[event];
+    const StringId text = rank_.gpu.name[event];  // in full: its colour follows from that
     const auto [name, is_new] = names_.try_emplace(text, picture_.timeline.names.size());
     if (is_new) picture_.timeline.names.add(trace_.text(text));
     return name->second;

@@ -42,6 +42,19 @@ struct Shown {
   std::optional<ShownStep> step;
 };
 
+// The colour of a kernel follows from all of its name: where it stands, and what it carries.
+TEST(StepPictures, NamesAreWhole) {
+  constexpr std::string_view kCombine = "void acme::ep::internode::combine<8>(int)";
+  constexpr std::string_view kProduct = "void cutlass::device_kernel<acme::GemmKernel>(int)";
+  const Trace trace =
+      test::trace_of_step([&](test::HandStep& step) { step.kernel(kCombine, 100).kernel(kProduct, 200); });
+  const StepPictures pictures = Shown(trace).as_it_is();
+  for (const StepPicture* const picture : {&pictures.measured, &pictures.simulated}) {
+    EXPECT_EQ(picture->timeline.name({0, 0}), kCombine);
+    EXPECT_EQ(picture->timeline.name({0, 1}), kProduct);
+  }
+}
+
 // As in advice_test: when the norm is part of the add, that starts 5.2 after the step's begin and takes 215.
 TEST(StepPictures, ShowWhatMovesAndWhatFallsAway) {
   const Trace trace =
