@@ -1,0 +1,285 @@
+// What other precisions of products save, by rates that are worked out by hand.
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+
+#include "advisor/advice.h"
+#include "advisor/candidates/channels_last.h"
+#include "store/error.h"
+#include "tests/unit/advisor/candidates.h"
+
+namespace swinscope::test {
+namespace {
+
+using testing::DoubleNear;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+TEST(Precision, TakesTheMeasuredRatesOfBoth) {
+  Candidates run([](HandStep& step) {
+    step.kernel(kGemm, 190, {}, layer("fp32"))
+        .kernel(kGemm, 80, {}, layer("bf16"))
+        .kernel(kGemm, 60, {}, layer("fp16"));
+  });
+  const Rates rates = Rates::parse(kRates, "test.json");
+  run.work().set_rates(rates);
+  const std::vector<Change> found = find_precisions(run.work());
+  ASSERT_THAT(found, SizeIs(3));  // bf16 has no rates
+  EXPECT_EQ(found[0].id, "precision-fp32-tf32");
+  EXPECT_EQ(found[0].kind, "precision");
+  EXPECT_EQ(found[0].title, "Compute products in tf32 instead of fp32 (once a step)");
+  EXPECT_EQ(found[0].assumptions.at(0), "each product gets faster as the table of Test GPU says (test.json)");
+  EXPECT_THAT(found[0].accuracy, HasSubstr("10 bits of mantissa"));
+  EXPECT_THAT(found[0].evidence, SizeIs(1));
+  EXPECT_EQ(found[0].evidence[0], found[0].scaled.at(0).op);
+  expect_factors(found[0].scaled[0], {0.625, 0.5, 0.425});
+  EXPECT_EQ(found[1].id, "precision-fp32-fp16");
+  EXPECT_EQ(found[1].evidence, found[0].evidence);
+  expect_factors(found[1].scaled.at(0), {0.3125, 0.25, 0.2125});
+  EXPECT_EQ(found[2].id, "precision-fp16-fp8");
+  expect_factors(found[2].scaled.at(0), {(1.25 * 25 + 4) / 50, 25.0 / 50, 0.85 * 25 / 50});
+}
+
+// A program with kernels of its own rounds where it writes: no casts, and of 300 bytes that a normalization moves the
+// 100 that a product reads become 50. What PyTorch launches casts apart, half of the time; a training needs its values
+// in two forms, and rounds its weights in each step.
+TEST(Precision, OfEightBitsIsRoundedByWhatMakesTheInput) {
+  const Rates rates = Rates::parse(kRates, "test.json");
+  constexpr std::string_view kMoves =
+      R"("class": "norm", "precision": "fp16", "bytes_read": 200, "bytes_written": 100)";
+  const auto fp8_of = [&](const std::function<void(HandStep&)>& make, std::size_t places) {
+    Candidates run(make);
+    run.work().set_rates(rates);
+    std::vector<Change> found = find_precisions(run.work());
+    EXPECT_THAT(found, SizeIs(1));
+    EXPECT_EQ(found.at(0).id, "precision-fp16-fp8");
+    EXPECT_THAT(found[0].evidence, SizeIs(1));
+    EXPECT_THAT(found[0].scaled, SizeIs(places));
+    return found[0];
+  };
+  const auto make = [&](HandStep& step) {
+    step.kernel(kNorm, 30, {}, kMoves)
+        .kernel(kGemm, 60, {}, layer("fp16"))
+        .kernel(kNorm, 30, {}, kMoves)
+        .kernel(kAdd, 9);
+  };
+  const Change own = fp8_of(make, 2);
+  expect_factors(own.scaled[0], {1, 1 - 50.0 / 300, 1 - 50.0 / 300});
+  expect_factors(own.scaled[1], {(1.25 * 25 + 4) / 50, 25.0 / 50, 0.85 * 25 / 50});
+  EXPECT_EQ(own.assumptions.at(1), "the kernels before them round the inputs, and write those in half of the bytes");
+  const Change trained = fp8_of([&](HandStep& step) { make(step.phase("backward")); }, 1);
+  expect_factors(trained.scaled[0], {(1.25 * 25 + 4) / 50, (25.0 + 2) / 50, 0.85 * 25 / 50});
+  const Change of_torch = fp8_of(
+      [&](HandStep& step) {
+        step.kernel_of("aten::mm",
+                       R"({"input_dims": [[64, 256], [256, 1024]], "input_types": ["c10::Half", "c10::Half"]})", kGemm,
+                       60);
+      },
+      1);
+  expect_factors(of_torch.scaled[0], {(1.25 * 25 + 4) / 50, (25.0 + 2) / 50, 0.85 * 25 / 50});
+  EXPECT_EQ(of_torch.assumptions.at(1), "half of the casts of the inputs become part of other kernels");
+}
+
+// The table's takes 25 us in 8 bits: who takes 24 in 16 gains nothing for sure.
+TEST(Precision, OfEightBitsGainsNothingWhereItIsAsFastAlready) {
+  Candidates run(
+      [](HandStep& step) { step.kernel(kGemm, 24, {}, layer("fp16")).kernel(kGemm, 26, {}, layer("fp16")); });
+  const Rates rates = Rates::parse(kRates, "test.json");
+  run.work().set_rates(rates);
+  const std::vector<Change> found = find_precisions(run.work());
+  ASSERT_THAT(found, SizeIs(1));
+  expect_factors(found[0].scaled.at(0), {(1.25 * 25 + 4) / 50, 1, 0.85 * 25 / 50});
+  expect_factors(found[0].scaled.at(1), {(1.25 * 25 + 4) / 50, 0.5, 0.85 * 25 / 50});
+}
+
+// The table's integers write 32-bit sums in 45 us; what scales them takes the 25 of fp8. Casts as of fp8.
+TEST(Precision, OfIntegersIsThatOfProductsThatScaleTheirSums) {
+  Candidates run([](HandStep& step) { step.kernel(kGemm, 60, {}, layer("fp16")); });
+  std::string with_integers = kRates;
+  with_integers.insert(with_integers.rfind("}}"),
+                       R"(, "int8": [{"batch": 1, "m": 64, "n": 1024, "k": 256, "ns": 45000}])");
+  const Rates rates = Rates::parse(with_integers, "test.json");
+  run.work().set_rates(rates);
+  const std::vector<Change> found = find_precisions(run.work());
+  ASSERT_THAT(found, SizeIs(2));
+  EXPECT_EQ(found[0].id, "precision-fp16-fp8");
+  EXPECT_EQ(found[1].id, "precision-fp16-int8");
+  EXPECT_EQ(found[1].title, "Compute products in int8 instead of fp16 (once a step)");
+  EXPECT_EQ(found[1].alternative, found[0].alternative);
+  EXPECT_EQ(found[1].confidence, Confidence::kSpeculative);
+  EXPECT_THAT(found[1].accuracy, HasSubstr("scales for each channel"));
+  expect_factors(found[1].scaled.at(0), {(1.25 * 25 + 4) / 50, 25.0 / 50, 0.85 * 25 / 50});
+}
+
+// Gradients span more powers of two than an integer has.
+TEST(Precision, IsNotOfIntegersWhereGradientsAreComputed) {
+  std::string with_integers = kRates;
+  with_integers.insert(with_integers.rfind("}}"),
+                       R"(, "int8": [{"batch": 1, "m": 64, "n": 1024, "k": 256, "ns": 25000}])");
+  const Rates rates = Rates::parse(with_integers, "test.json");
+  const auto found_in = [&](std::string_view phase) {
+    Candidates run([&](HandStep& step) { step.phase(phase).kernel(kGemm, 60, {}, layer("fp16")); });
+    run.work().set_rates(rates);
+    return find_precisions(run.work()).size();
+  };
+  EXPECT_EQ(found_in("forward"), 2U);
+  EXPECT_EQ(found_in("backward"), 1U) << "fp8";
+}
+
+// The sums of a product's parts are part of its time, and no kernel of their own in another precision: a quarter of
+// both.
+TEST(Precision, IsOfAProductWithTheSumsOfItsParts) {
+  for (const std::string_view sums :
+       {"void cublasLt::splitKreduce_kernel<32>(int)", "sm80_xmma_gemm_execute_split_k_kernel__5x_cublas"}) {
+    Candidates run([&](HandStep& step) {
+      step.kernel(kGemm, 190, {}, layer("fp32")).kernel(sums, 10, {}, layer("fp32")).kernel(kNorm, 90);
+    });
+    const Rates rates = Rates::parse(kRates, "test.json");
+    run.work().set_rates(rates);
+    const std::vector<Change> found = find_precisions(run.work());
+    ASSERT_THAT(found, SizeIs(2));
+    EXPECT_EQ(found[1].id, "precision-fp32-fp16");
+    ASSERT_THAT(found[1].scaled, SizeIs(1));
+    EXPECT_THAT(run.names(found[1].removed()), ElementsAre(sums));
+    EXPECT_THAT(run.times(found[1])[1], DoubleNear(50, 1e-9));
+  }
+}
+
+// With 16 bits, what lies between moves half the bytes: not what a softmax reads, and nothing of the optimizer.
+TEST(Precision, HalvesTheBytesBetweenProducts) {
+  const std::string fp32 = R"("class": "other", "precision": "fp32")";
+  Candidates run([&](HandStep& step) {
+    step.phase("forward").kernel(kGemm, 190, {}, layer("fp32")).kernel(kAdd, 40, {}, fp32);
+    step.kernel(kMul, 40, {}, fp32).kernel(kSoftmax, 40, {}, fp32).kernel(kCat, 40, {}, fp32).kernel(kAdd, 40);
+    step.phase("optimizer").kernel(kAdd, 40, {}, fp32);
+  });
+  const Rates rates = Rates::parse(kRates, "test.json");
+  run.work().set_rates(rates);
+  const std::vector<Change> found = find_precisions(run.work());
+  ASSERT_THAT(found, SizeIs(2));
+  EXPECT_THAT(found[0].scaled, SizeIs(1)) << "TF32 is of products alone";
+  EXPECT_THAT(run.names(found[1].evidence), ElementsAre(kGemm));
+  ASSERT_THAT(found[1].scaled, SizeIs(5));
+  expect_factors(found[1].scaled[1], {0.7, 0.5, 0.45});
+  expect_factors(found[1].scaled[2], {1, 1, 0.5});
+  expect_factors(found[1].scaled[3], {1, 0.95, 0.5});
+  expect_factors(found[1].scaled[4], {0.7, 0.5, 0.45});
+}
+
+// 16 MB at 65,536 bytes in 4 us and 1 MB in 16 (the largest rate, 65.536 bytes a ns): 256 us; in 16 bits half of that.
+TEST(Precision, HalvesWhatALaterChangeMoves) {
+  const std::string norm = R"("class": "norm", "precision": "fp32", "bytes_read": 8388608, "bytes_written": 8388608)";
+  Candidates run([&](HandStep& step) { step.kernel(kGemm, 190, {}, layer("fp32")).kernel(kNorm, 800, {}, norm); });
+  const Rates rates = Rates::parse(kRates, "test.json");
+  run.work().set_rates(rates);
+  const std::vector<Change> slow = find_slow_kernels(run.work());
+  ASSERT_THAT(slow, SizeIs(1));
+  EXPECT_THAT(run.times(slow[0]), ElementsAre(512, 320, 256));
+  const std::vector<Change> precisions = find_precisions(run.work());
+  ASSERT_THAT(precisions, SizeIs(2));
+  EXPECT_THAT(run.times(slow[0], {precisions[0]}), ElementsAre(512, 320, 256)) << "TF32 is as wide";
+  EXPECT_THAT(run.times(slow[0], {precisions[1]}), ElementsAre(256, 160, 128));
+}
+
+// 16 images of 64 x 64 pixels and 32 filters of 3 x 3: 65,536, 4,608 and 131,072 values of 2 bytes, each read and
+// written.
+TEST(ChannelsLast, ConvolutionsAreTransposedAround) {
+  const Rates rates = Rates::parse(kRates, "test.json");
+  const auto moved_ns = [&](double values) { return *rates.bytes_ns(4 * values); };
+  OperationPayload what;
+  what.precision = "fp32";
+  what.input_shape = {4096, 144};
+  what.output_shape = {4096, 32};
+  what.flops = std::int64_t{2} * 4096 * 144 * 32;
+  what.bytes_read = std::int64_t{4} * (65'536 + 4'608);
+  what.bytes_written = std::int64_t{4} * 131'072;
+  WorkItem item;
+  item.kind = OperationKind::kConv;
+  item.kernel = item.full_name = "implicit_gemm_nchwkcrs_nchw";
+  item.what = &what;
+  EXPECT_DOUBLE_EQ(kernels_beside_ns(item, rates), moved_ns(65'536) + moved_ns(4'608) + moved_ns(131'072));
+  item.full_name = "implicit_gemm_nhwckrsc_nhwc";
+  EXPECT_EQ(kernels_beside_ns(item, rates), 0) << "its channels lie side by side already";
+
+  item.full_name = item.kernel;
+  OperationPayload backward = what;
+  backward.flops *= 2;
+  backward.bytes_read = std::int64_t{4} * (2 * 131'072 + 65'536 + 4'608);
+  backward.bytes_written = std::int64_t{4} * (65'536 + 4'608);
+  item.what = &backward;
+  EXPECT_DOUBLE_EQ(kernels_beside_ns(item, rates), moved_ns(131'072) + 2 * moved_ns(65'536) + 2 * moved_ns(4'608));
+
+  OperationPayload pixels = what;  // filters of single pixels are a product of the images as they lie
+  pixels.input_shape = {4096, 16};
+  pixels.flops = std::int64_t{2} * 4096 * 16 * 32;
+  pixels.bytes_read = std::int64_t{4} * (65'536 + 512);
+  item.what = &pixels;
+  EXPECT_EQ(kernels_beside_ns(item, rates), 0);
+}
+
+// Products of 64 x 256 and 256 x 1024, by filters of 8 x 8 pixels and 4 channels or, with those of 16 x 16 and 1, of
+// one channel.
+TEST(Precision, ConvolutionsOfFewChannelsStay) {
+  const auto inputs = [](int channels, int pixels) {
+    return fmt::format(R"({{"input_dims":[[1,{0},{1},{1}],[1024,{0},{2},{2}]],"input_types":["float","float"],)"
+                       R"("concrete_inputs":["","","[0, 0]","[{2}, {2}]","[1, 1]"]}})",
+                       channels, 8 * pixels, pixels);
+  };
+  Candidates run([&](HandStep& step) {
+    step.kernel_of("aten::cudnn_convolution", inputs(4, 8), "sgemm_of_four", 190)
+        .kernel_of("aten::cudnn_convolution", inputs(1, 16), "sgemm_of_one", 190);
+  });
+  const Rates rates = Rates::parse(kRates, "test.json");
+  run.work().set_rates(rates);
+  for (const Change& change : find_precisions(run.work())) {
+    EXPECT_THAT(run.names(change.evidence), ElementsAre("sgemm_of_four")) << change.id;
+    EXPECT_THAT(change.scaled, SizeIs(1)) << change.id;
+    EXPECT_THAT(change.assumptions,
+                testing::Contains(HasSubstr("fewer than 4 channels take as long, tensor cores do not "
+                                            "have them (once a step)")))
+        << change.id;
+    EXPECT_LT(run.time_of("sgemm_of_four", {change}), 190) << change.id;
+    EXPECT_EQ(run.time_of("sgemm_of_one", {change}), 190) << change.id;
+  }
+  EXPECT_THAT(find_precisions(run.work()), SizeIs(2)) << "TF32 and 16 bits";
+}
+
+TEST(Precision, NeedsTheShapeOfAProduct) {
+  Candidates run([](HandStep& step) {
+    step.kernel(kGemm, 190).kernel(kGemm, 190, {}, R"("class": "gemm", "precision": "fp32", "flops": 33554432)");
+  });
+  const Rates rates = Rates::parse(kRates, "test.json");
+  run.work().set_rates(rates);
+  EXPECT_THAT(find_precisions(run.work()), IsEmpty());
+}
+
+// A product is computed in one precision: of two that can be had, the one that saves most is meant.
+TEST(Precision, AlternativesExcludeEachOther) {
+  const std::string peaks = testing::TempDir() + "swinscope_alternatives.json";
+  std::ofstream(peaks) << kRates;
+  const Trace trace = trace_of_step([](HandStep& step) { step.kernel(kGemm, 190, {}, layer("fp32")); });
+  const RunFacts run(trace, {});
+  AdviceOptions options;
+  options.peaks = peaks;
+  const Advisor advisor(run, options);
+  EXPECT_THAT(usual_changes(advisor.advice()), ElementsAre("precision-fp32-fp16"));
+  try {
+    (void)advisor.simulate({"precision-fp32-tf32", "precision-fp32-fp16"});
+    FAIL() << "both were applied";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kUsage);
+    EXPECT_THAT(error.what(), HasSubstr("exclude each other"));
+  }
+  std::filesystem::remove(peaks);
+}
+
+TEST(Precision, IsNotFoundWithoutRates) {
+  Candidates run([](HandStep& step) { step.kernel(kGemm, 190, {}, layer("fp32")); });
+  EXPECT_THAT(find_precisions(run.work()), IsEmpty());
+}
+
+}  // namespace
+}  // namespace swinscope::test
