@@ -116,6 +116,13 @@ class Row {
   std::int64_t time() {
     const auto ns = number<std::int64_t>();
     ok_ = ok_ && is_time(ns);
+    last_ns_ = ns;
+    return ns;
+  }
+  // Of what began at the time before it.
+  std::int64_t end() {
+    const std::int64_t ns = time_or(kOpenEnd);
+    ok_ = ok_ && (ns == kOpenEnd || ns >= last_ns_);
     return ns;
   }
   std::int64_t time_or(std::int64_t none) {
@@ -134,6 +141,7 @@ class Row {
   const json& row_;
   std::size_t at_ = 0;
   bool ok_ = true;
+  std::int64_t last_ns_ = 0;
 };
 
 }  // namespace
@@ -289,7 +297,7 @@ bool OwnRecords::take_row(std::string_view kind, const json& values, RecordSink&
     return add(ThreadCpuRecord{row.time(), row.number<std::uint64_t>(), row.number<std::int64_t>()});
   }
   if (kind == "process") {
-    return add(ProcessRecord{row.number<std::uint64_t>(), row.time(), row.time_or(kOpenEnd),
+    return add(ProcessRecord{row.number<std::uint64_t>(), row.time(), row.end(),
                              row.number<std::uint64_t>(), row.number<std::int32_t>(), string(), string(),
                              row.number<std::int64_t>(), row.number<std::int64_t>(), row.number<std::int64_t>()});
   }
@@ -302,7 +310,12 @@ bool OwnRecords::take_row(std::string_view kind, const json& values, RecordSink&
 
 RecordSink* OwnRecords::launcher(std::size_t index) {
   if (trace_ == nullptr || index > launchers_.size() || index >= kMostLaunchers) return nullptr;
-  if (index == launchers_.size()) launchers_.push_back(&trace_->add_process());
+  if (index == launchers_.size()) {
+    RunInfo run;  // until its facts are found, which a damaged file may lack
+    run.rank = kNoRank;
+    launchers_.push_back(&trace_->add_process());
+    launchers_.back()->set_run(run);
+  }
   return launchers_[index];
 }
 

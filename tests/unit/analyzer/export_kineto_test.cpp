@@ -244,6 +244,23 @@ TEST(ExportKineto, MadeUpRowsAreCountedAndLeftOut) {
   EXPECT_EQ(trace.ranks[0].run.drops[0].count, 7);  // four rows, two more of other kinds, and an event without any
 }
 
+TEST(ExportKineto, AProcessThatEndsBeforeItBeginsIsLeftOut) {
+  const TempFolder folder;
+  const std::string rows =
+      R"({"ph": "M", "pid": 1, "tid": 0, "name": "swinscope_export", "args": {"offset_ns": 0, "global_pid": 1}},)"
+      R"({"ph": "M", "pid": 1, "tid": 0, "name": "swinscope_records", "args": {"kind": "process", "launcher": 0, "rows": [)"
+      R"([1, 100, 99, 0, 0, "early", "p", 1, 2, 3], [1, 100, 100, 0, 0, "at once", "p", 1, 2, 3],)"
+      R"([1, 100, -9223372036854775808, 0, 0, "open", "p", 1, 2, 3]]}},)";
+  write_file(folder / "t.json", kineto_document(rows + kernel_event(1, 14, 3)));
+  const Trace trace = open_trace(folder / "t.json");
+  std::vector<std::string> names;
+  for (const Launcher& launcher : trace.launchers) {
+    for (const ProcessRecord& process : launcher.processes)
+      names.emplace_back(trace.text(process.name));
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"at once", "open"}));
+}
+
 // Events that claim to be ours in a file that did not begin as such are passed over.
 TEST(ExportKineto, OnlyAFileThatBeginsAsOursIsOurs) {
   const TempFolder folder;
