@@ -297,9 +297,9 @@ bool OwnRecords::take_row(std::string_view kind, const json& values, RecordSink&
     return add(ThreadCpuRecord{row.time(), row.number<std::uint64_t>(), row.number<std::int64_t>()});
   }
   if (kind == "process") {
-    return add(ProcessRecord{row.number<std::uint64_t>(), row.time(), row.end(),
-                             row.number<std::uint64_t>(), row.number<std::int32_t>(), string(), string(),
-                             row.number<std::int64_t>(), row.number<std::int64_t>(), row.number<std::int64_t>()});
+    return add(ProcessRecord{row.number<std::uint64_t>(), row.time(), row.end(), row.number<std::uint64_t>(),
+                             row.number<std::int32_t>(), string(), string(), row.number<std::int64_t>(),
+                             row.number<std::int64_t>(), row.number<std::int64_t>()});
   }
   if (kind == "process_cpu") {
     return add(ProcessCpuRecord{row.time(), row.number<std::uint64_t>(), row.number<std::int64_t>(),

@@ -9,6 +9,7 @@
 #include "workloads/error.h"
 #include "workloads/program/commands.h"
 #include "workloads/program/device_commands.h"
+#include "workloads/program/peaks_alternatives.h"
 #include "workloads/program/peaks_measure.h"
 #include "workloads/program/peaks_rates.h"
 
@@ -18,6 +19,7 @@ namespace {
 struct PeaksOptions {
   double seconds = 10.0;
   std::vector<std::int64_t> kernel_batches;  // none: products instead
+  bool alternatives = false;
   bool json = false;
   std::filesystem::path rates;  // file for the advisor: nothing else is measured
   bool force = false;
@@ -81,6 +83,34 @@ Json measure_kernel_rates(const PeaksOptions& options, double copy_rate, bool ta
       }
     }
   }
+  return rows;
+}
+
+Json measure_alternatives(cuda::MatmulLibrary& library, bool talks) {
+  Json rows = Json::array();
+  std::string name;
+  double first = 0.0;
+  if (talks) fmt::print("\n{:<42}{:<12}{:>10}{:>20}\n", "kernel", "form", "us", "times as fast");
+  const auto add = [&](const std::vector<AlternativeRate>& rates) {
+    for (const AlternativeRate& rate : rates) {
+      if (rate.name != name) first = rate.microseconds;
+      name = rate.name;
+      Json& row = rows.emplace_back(Json{{"kernel", rate.name}, {"form", rate.form}});
+      if (!rate.left_out.empty()) {
+        row["left_out"] = rate.left_out;
+        if (talks) fmt::print("{:<42}{:<12}  {}\n", rate.name, rate.form, rate.left_out);
+        continue;
+      }
+      row["time_us"] = rate.microseconds;
+      if (first > 0.0) row["times_as_fast"] = first / rate.microseconds;
+      if (talks) {
+        fmt::print("{:<42}{:<12}{:>10.1f}{:>20.2f}\n", rate.name, rate.form, rate.microseconds,
+                   first / rate.microseconds);
+      }
+    }
+  };
+  add(measure_sparse_products(library));
+  add(measure_integer_kernels());
   return rows;
 }
 
@@ -154,6 +184,12 @@ int peaks(const PeaksOptions& options) {
     return 0;
   }
   cuda::MatmulLibrary library(algorithm_folder());
+  if (options.alternatives) {
+    data["alternatives"] = measure_alternatives(library, talks);
+    library.finish_tuning();
+    print();
+    return 0;
+  }
   const bool with_fp8 = info.major * 10 + info.minor >= 89;
   data["products"] = measure_products(library, with_fp8, talks);
   data["best_teraflops_per_second"] = best_rates(data["products"]);
@@ -177,6 +213,12 @@ void add_peaks_command(Program& program) {
                   "instead of products: normalization and attention of swin_base and swinv2_base at these batch sizes")
           .separated_by(',')
           .positive();
+  const Option alternatives =
+      command
+          .flag("--alternatives", options->alternatives,
+                "instead of products: what no model uses, beside what they use: 2:4 sparse products, and softmax, GELU "
+                "and normalization in integers alone, of swin_base at batch 128")
+          .excludes(kernels);
   const Option json = command.flag("--json", options->json, "print as JSON");
   command
       .option(
@@ -186,6 +228,7 @@ void add_peaks_command(Program& program) {
       .value_name("FILE")
       .excludes(seconds)
       .excludes(kernels)
+      .excludes(alternatives)
       .excludes(json);
   command.flag("--force", options->force, "replace the file of --rates if it exists");
   command.does([options] { return peaks(*options); });

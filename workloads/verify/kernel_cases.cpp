@@ -298,6 +298,7 @@ const std::vector<KernelCheck>& kernel_checks() {
       {"tall products of 8 bits", check_tall_eight_bits},
       {"copies in 8 bits", check_byte_copies},
       {"weight gradients of 8 bits", check_byte_weight_gradients},
+      {"what no model uses", check_alternatives},
       {"position bias", check_position_bias},
       {"attention", check_attention},
       {"qkv and attention", check_qkv_attention},

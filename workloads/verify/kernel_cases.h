@@ -19,6 +19,7 @@ void check_eight_bits(const VerifyReport& report);
 void check_tall_eight_bits(const VerifyReport& report);
 void check_byte_copies(const VerifyReport& report);
 void check_byte_weight_gradients(const VerifyReport& report);
+void check_alternatives(const VerifyReport& report);
 void check_position_bias(const VerifyReport& report);
 void check_attention(const VerifyReport& report);
 void check_qkv_attention(const VerifyReport& report);
