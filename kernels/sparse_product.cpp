@@ -4,7 +4,6 @@
 
 #include <cuda_runtime.h>
 #include <dlfcn.h>
-#include <library_types.h>
 
 #include "kernels/cuda_call.h"
 

@@ -64,14 +64,46 @@ std::optional<std::array<double, 3>> factor_between(const WorkItem& item, const 
   }
 }
 
-// What makes a product's input writes it in half of the bytes where it rounds to 8 bits itself.
-std::optional<std::array<double, 3>> factor_of_maker(const WorkItem& item) {
-  const OperationPayload* const what = item.what;
-  if (what == nullptr || !what->has_cost || what->bytes_written == 0) return std::nullopt;
-  if (!is_pointwise(item.kind) && item.kind != OperationKind::kAttention) return std::nullopt;
-  const auto written = static_cast<double>(what->bytes_written);
-  const double factor = 1 - 0.5 * written / (static_cast<double>(what->bytes_read) + written);
-  return std::array<double, 3>{1, factor, factor};
+// The one behind it that computes: libraries clear their workspace before a product.
+const WorkItem* kernel_after(const std::vector<WorkItem>& items, std::size_t index) {
+  do {
+    ++index;
+  } while (index < items.size() && items[index].kind == OperationKind::kSet);
+  return index < items.size() ? &items[index] : nullptr;
+}
+
+// What a kernel that makes a product's input takes longer (below 0: less) where it rounds to 8 bits itself. It writes
+// half of the bytes, or, where it adds a residual and so writes what later layers add to, too, half as many more.
+std::optional<double> rounding_ns(const WorkItem& item, double result_bytes, bool adds_residual, const Rates& rates) {
+  const auto all = static_cast<double>(item.what->bytes_read + item.what->bytes_written);
+  const std::optional<double> now_ns = rates.bytes_ns(all);
+  const std::optional<double> then_ns = rates.bytes_ns(all + (adds_residual ? 0.5 : -0.5) * result_bytes);
+  if (!now_ns || !then_ns) return std::nullopt;
+  return *then_ns - *now_ns;
+}
+
+bool has_bytes(const WorkItem& item) {
+  return item.what != nullptr && item.what->has_cost && item.what->bytes_read > 0 && item.what->bytes_written > 0;
+}
+
+// Of normalization, attention and what is elementwise. Few bytes take as long as half of them, and attention whose
+// bytes would take far less than it does waits for its products and exponentials.
+std::optional<std::array<double, 3>> factor_of_maker(const WorkItem& item, const Rates& rates) {
+  if (!has_bytes(item) || (!is_pointwise(item.kind) && item.kind != OperationKind::kAttention)) return std::nullopt;
+  const auto read = static_cast<double>(item.what->bytes_read);
+  const auto written = static_cast<double>(item.what->bytes_written);
+  // Two tensors as large as its result: a branch and the residual.
+  const bool adds_residual = is_pointwise(item.kind) && read >= 1.9 * written;
+  const double half = 0.5 * written / (read + written);
+  const std::optional<double> now_ns = rates.bytes_ns(read + written);
+  const std::optional<double> more_ns = rounding_ns(item, written, adds_residual, rates);
+  if (!now_ns || !more_ns) return std::nullopt;
+  // Where half of the bytes fit the L2 cache and all do not, the table's ratio is that of two memories.
+  constexpr double kBoundByBytes = 2.0 / 3;
+  const bool waits_for_bytes =
+      is_pointwise(item.kind) || *now_ns >= kBoundByBytes * static_cast<double>(item.duration_ns);
+  const double factor = waits_for_bytes ? std::clamp(1 + *more_ns / *now_ns, 1 - half, 1 + half) : 1.0;
+  return std::array<double, 3>{std::max(1.0, factor), factor, adds_residual ? 1.0 : 1 - half};
 }
 
 // Bytes that changes of precision move around a product: to 8 bits its input's, half of which become part of other
@@ -92,9 +124,20 @@ struct Program {
   bool keeps_parameters;  // in 32 bits
 };
 
-// How many times as long it takes; by Estimate.
-std::optional<std::array<double, 3>> factor_of(const WorkItem& item, const Target& target, const Rates& rates,
-                                               const Program& program) {
+// What a product takes longer or less where the next one reads its result, and it has rounded that itself.
+double rounded_result_ns(const WorkItem& item, const ProductShape& shape, const Rates& rates) {
+  if (!has_bytes(item)) return 0.0;
+  const auto written = static_cast<double>(item.what->bytes_written);
+  const double bytes_each = written / (static_cast<double>(shape.batch * shape.m) * static_cast<double>(shape.n));
+  const double operands =
+      bytes_each * static_cast<double>(shape.batch * shape.m + shape.n) * static_cast<double>(shape.k);
+  const bool adds_residual = static_cast<double>(item.what->bytes_read) - operands >= 0.9 * written;
+  return rounding_ns(item, written, adds_residual, rates).value_or(0.0);
+}
+
+// How many times as long it takes; by Estimate. after: the kernel behind it.
+std::optional<std::array<double, 3>> factor_of(const WorkItem& item, const WorkItem* after, const Target& target,
+                                               const Rates& rates, const Program& program) {
   const std::optional<ProductShape> shape = product_of(*item.what);
   if (!shape) return std::nullopt;
   const std::optional<double> now_ns = rates.product_ns(target.from, *shape);
@@ -102,6 +145,10 @@ std::optional<std::array<double, 3>> factor_of(const WorkItem& item, const Targe
   if (!now_ns || !then_ns || *now_ns <= 0) return std::nullopt;
   // The table's integer products write 32-bit sums; one that scales them writes as little as a product of fp8.
   if (target.to == "int8") then_ns = std::min(*then_ns, rates.product_ns("fp8", *shape).value_or(*then_ns));
+  // Attention reads 8 bits, too.
+  if (is_of_8_bits(target) && program.has_own_kernels && after != nullptr && after->operation != nullptr &&
+      after->precision == target.from && (has_product(*after) || after->kind == OperationKind::kAttention))
+    then_ns = std::max(0.5 * *then_ns, *then_ns + rounded_result_ns(item, *shape, rates));
   const double bytes = cast_bytes(*shape, target, item.kind == OperationKind::kConv, program.keeps_parameters);
   const double casts_ns = bytes > 0 ? rates.bytes_ns(bytes).value_or(0) : 0.0;
   const double stay = is_of_8_bits(target) && program.has_own_kernels ? 0 : 0.5;
@@ -157,13 +204,14 @@ std::vector<Change> find_precisions(const Work& work) {
       for (std::size_t i = 0; i < stream.items.size(); ++i) {
         const WorkItem& item = stream.items[i];
         const WorkItem* next = i + 1 < stream.items.size() ? &stream.items[i + 1] : nullptr;
+        const WorkItem* const after = kernel_after(stream.items, i);
         if (item.operation == nullptr || item.precision != target.from || item.is_part) continue;
         if (!fits_tensor_cores(item)) {
           ++staying;
           continue;
         }
         if (has_product(item)) {
-          std::optional<std::array<double, 3>> factor = factor_of(item, target, rates, program);
+          std::optional<std::array<double, 3>> factor = factor_of(item, after, target, rates, program);
           if (!factor) continue;
           beside.add_to(*factor, item);
           ++products;
@@ -175,9 +223,10 @@ std::vector<Change> find_precisions(const Work& work) {
           change.evidence.push_back(item.ref);
           for (std::size_t part = i + 1; part < end_of_product(stream.items, i); ++part)
             place.beside.push_back(stream.items[part].ref);
-        } else if (is_of_8_bits(target) && program.has_own_kernels && next != nullptr && has_product(*next) &&
-                   next->precision == target.from && !next->is_part) {
-          if (const auto factor = factor_of_maker(item)) change.scaled.push_back({.op = item.ref, .factor = *factor});
+        } else if (is_of_8_bits(target) && program.has_own_kernels && after != nullptr && has_product(*after) &&
+                   after->precision == target.from && !after->is_part) {
+          if (const auto factor = factor_of_maker(item, rates))
+            change.scaled.push_back({.op = item.ref, .factor = *factor});
         } else if (target.halves_bytes) {
           std::optional<std::array<double, 3>> factor = factor_between(item, next);
           if (!factor) continue;
@@ -204,8 +253,9 @@ std::vector<Change> find_precisions(const Work& work) {
                       times_per_step(staying, work)));
     if (is_of_8_bits(target))
       change.assumptions.emplace_back(
-          program.has_own_kernels ? "the kernels before them round the inputs, and write those in half of the bytes"
-                                  : "half of the casts of the inputs become part of other kernels");
+          program.has_own_kernels
+              ? "what makes their inputs rounds them, and writes half of the bytes; attention reads 8 bits, too"
+              : "half of the casts of the inputs become part of other kernels");
     if (target.to == "int8")
       change.assumptions.emplace_back(
           "products that scale their sums take no longer than those of fp8, where the table has these");

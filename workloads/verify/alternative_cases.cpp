@@ -254,7 +254,7 @@ void check_byte_layernorm(const VerifyReport& report, int channels, const cuda::
 
 }  // namespace
 
-void check_alternatives(const VerifyReport& report) {
+void check_integers_alone(const VerifyReport& report) {
   for (const int keys : {49, 64, 1, 17}) {
     check_byte_softmax(report, keys, 1.0F / 16.0F);
     check_byte_softmax(report, keys, 1.0F / 300.0F);
@@ -263,6 +263,9 @@ void check_alternatives(const VerifyReport& report) {
   check_byte_gelu(report, {0.1F, 0.02F});
   for (const int channels : {128, 256, 512, 1024})
     check_byte_layernorm(report, channels, {1.0F / 32.0F, 1.0F / 32.0F});
+}
+
+void check_sparse_products(const VerifyReport& report) {
   if (!cuda::sparse_products_offered()) return;
   for (const cuda::SparseOperands operands :
        {cuda::SparseOperands::kFp16, cuda::SparseOperands::kE4m3, cuda::SparseOperands::kInt8}) {

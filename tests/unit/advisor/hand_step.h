@@ -35,6 +35,14 @@ class HandStep {
     now_ += 4;
     return *this;
   }
+  // Memory is set to a value, on the first stream.
+  HandStep& set(std::int64_t duration) {
+    const std::int64_t start = std::max(now_ + 5, end_of_[0] + 1);
+    end_of_[0] = start + duration;
+    rank_.set(rank_.call("cudaMemsetAsync", now_, now_ + 2), start, start + duration);
+    now_ += 4;
+    return *this;
+  }
   // The kernel of an operator of PyTorch with these inputs.
   HandStep& kernel_of(std::string_view torch_operator, std::string_view json, std::string_view name,
                       std::int64_t duration) {

@@ -64,6 +64,11 @@ class HandRank {
     r.dst_kind = MemoryKind::kDevice;
     sink_.add(r);
   }
+  void set(std::uint32_t correlation, std::int64_t start, std::int64_t end, const Stream& on = {}) {
+    MemsetRecord r;
+    place(r, correlation, start, end, on);
+    sink_.add(r);
+  }
   void whole_graph(std::uint32_t correlation, std::int64_t start, std::int64_t end) {
     GraphTraceRecord r;
     place(r, correlation, start, end, {});
