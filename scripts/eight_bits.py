@@ -12,7 +12,7 @@ PART speed     each of --cases MODEL:BATCH in fp16 and --precisions, turn by tur
      training  a step of --training-cases MODEL:BATCH in fp16 and fp8, turn by turn; and the losses of --loss-steps steps of the first
                one in both, from the same start on the same synthetic images: the mean of the last tenth
      learning  --models trained as in accuracy, in fp16 and in fp8: top-1 of both, evaluated in fp16
-     qat       --models trained as in accuracy, then so many images more (--tune-images) in 16 bits and with --qat in --precisions:
+     qat       --models trained as in accuracy (--seeds of them), then so many images more (--tune-images) in 16 bits and with --qat in --precisions:
                top-1 in fp16 and of the weights that `swin quantize` makes of either
 Default: speed, energy and accuracy. DIR/PART.json has the figures; a table is printed. Nothing else may be on the GPU.
 Exit status: 0, 1 where a program failed or --seconds are over, 2 where it cannot be run.
@@ -312,13 +312,13 @@ def qat(runner):
     data = pictures_of(runner)
     classes = sorted(entry.name for entry in (data / "val").iterdir())
     rows = []
-    print(f"{'model':<14}{'fine-tuned':<12}{'fp16 [%]':>10}{'':>6}{'[%]':>8}{'loss':>7}", flush=True)
-    for model in options.models.split(","):
-        folder = pathlib.Path(options.out) / f"{model}_qat"
+    print(f"{'model, seed':<18}{'fine-tuned':<12}{'fp16 [%]':>10}{'':>6}{'[%]':>8}{'loss':>7}", flush=True)
+    for model, seed in itertools.product(options.models.split(","), range(1, options.seeds + 1)):
+        folder = pathlib.Path(options.out) / f"{model}_{seed}_qat"
         shutil.rmtree(folder, ignore_errors=True)
-        fixed = ("--model", model, "--device", "cuda", "--batch", 128, "--label-smoothing", 0, "--data", data, "--quiet")
-        runner.swin("train", *fixed, "--precision", "fp16", "--images", options.train_images, "--lr", 0.0001, "--lr-warmup", 100, "--checkpoint", folder / "start")
-        tuned = (*fixed, "--weights", checkpoint_of(folder / "start"), "--images", options.tune_images, "--lr", options.tune_lr)
+        start = train_on_pictures(runner, model, seed, "fp16", data, folder / "start")
+        tuned = ("--model", model, "--device", "cuda", "--batch", 128, "--label-smoothing", 0, "--data", data, "--quiet",
+                 "--weights", start, "--images", options.tune_images, "--lr", options.tune_lr, "--seed", seed)
         runner.swin("train", *tuned, "--precision", "fp16", "--checkpoint", folder / "fp16")
         for precision in options.precisions:
             runner.swin("train", *tuned, "--precision", precision, "--qat", "--checkpoint", folder / precision)
@@ -328,10 +328,11 @@ def qat(runner):
             for name in ("fp16", precision):
                 after = quantized_share(runner, model, checkpoint_of(folder / name), precision, data, classes)
                 # What the rounded model loses against the one that was fine-tuned in 16 bits.
-                rows.append({"model": model, "tuned_in": name, "precision": precision, "fp16_percent": exact[name], "percent": after,
+                rows.append({"model": model, "seed": seed, "tuned_in": name, "precision": precision, "fp16_percent": exact[name], "percent": after,
                              "loss": exact["fp16"] - after})
-                print(f"{model:<14}{name if name == 'fp16' else name + ' --qat':<12}{exact[name]:>10.2f}{precision:>6}{after:>8.2f}{exact['fp16'] - after:>7.2f}",
+                print(f"{model + ', ' + str(seed):<18}{name if name == 'fp16' else name + ' --qat':<12}{exact[name]:>10.2f}{precision:>6}{after:>8.2f}{exact['fp16'] - after:>7.2f}",
                       flush=True)
+        shutil.rmtree(folder, ignore_errors=True)
     return rows
 
 

@@ -3,6 +3,7 @@
 
 usage: python3 tests/peers/torch/compare_torch.py speed --swin build/gpu/bin/swin [--cases swin_base:1,swin_base:32,…]
            [--modes eager,default,reduce-overhead,max-autotune] [--layouts nchw,channels_last] [--jobs N] [--json FILE]
+           [--own-precision fp8|int8]
            [--compile-only]
        python3 tests/peers/torch/compare_torch.py errors --swin build/gpu/bin/swin [--models NAME,…] [--batches 1,3,17]
            [--precisions fp32,fp16,bf16] [--image N] [--window N] [--json FILE]
@@ -91,7 +92,7 @@ def set_tf32(on):
 
 def ours_ms(arguments, model, batch):
     steps = str(max(30, min(200, 3200 // batch)))
-    document = run_swin(arguments, ["--model", model, "--batch", str(batch), "--precision", arguments.precision,
+    document = run_swin(arguments, ["--model", model, "--batch", str(batch), "--precision", arguments.own_precision or arguments.precision,
                                     "--steps", steps, "--warmup", "10"])
     return document["data"][0]["step_time_median_ns"] * 1e-6
 
@@ -149,7 +150,7 @@ def compare_case(arguments, model, batch, peers):
     medians = {name: statistics.median(values) for name, values in times.items()}
     fastest = min(medians, key=medians.get)
     ratio = medians[fastest] / statistics.median(ours)
-    row = {"model": model, "batch": batch, "precision": arguments.precision, "ours_ms": round(statistics.median(ours), 4),
+    row = {"model": model, "batch": batch, "precision": arguments.precision, "own_precision": arguments.own_precision or arguments.precision, "ours_ms": round(statistics.median(ours), 4),
            "ours_all_ms": [round(t, 4) for t in ours], "torch_ms": {name: round(t, 4) for name, t in medians.items()},
            "torch_all_ms": {name: [round(t, 4) for t in values] for name, values in times.items()},
            "compile_s": {peer.name: round(peer.compile_seconds, 1) for peer in peers},
@@ -303,6 +304,7 @@ def main():
         command.add_argument("--json", help="file for the figures")
     speed.add_argument("--cases", default="swin_base:1,swin_base:32,swin_base:128", help="MODEL:BATCH,…")
     speed.add_argument("--precision", default="fp16", choices=DTYPES)
+    speed.add_argument("--own-precision", default="", help="of `swin infer`, where it is another one: fp8, int8")
     speed.add_argument("--modes", default="eager,default,reduce-overhead,max-autotune")
     speed.add_argument("--layouts", default="nchw,channels_last")
     speed.add_argument("--jobs", type=int, default=max(1, (os.cpu_count() or 2) // 2), help="that compile at a time")
