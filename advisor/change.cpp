@@ -14,12 +14,15 @@ bool follows_a_launch(const CallNode& call, const RankGraph& rank) {
          call.segment_ns <= kLongestDispatchNs;
 }
 
+// A launch that takes longer loads what its kernel and others need, once: who launches next instead does that.
+bool is_dispatch(const CallNode& call) { return call.own_ns <= kLongestDispatchNs; }
+
 // The call falls away, and the host's way to it from the launch before it; of the first one, its way to the next. Some
 // of that may stay.
 void remove_call(RankGraph& rank, const std::vector<NodeIndex>& next, NodeIndex index, Estimate estimate) {
   constexpr std::array kKept = {0.5, 0.1, 0.0};
   CallNode* call = &rank.calls[index];
-  call->own_ns = 0;
+  if (is_dispatch(*call)) call->own_ns = 0;
   call->is_launch = false;
   if (!follows_a_launch(*call, rank)) {
     if (next[index] == kNoNode) return;
@@ -65,7 +68,7 @@ void launch_as_usual(const std::optional<HostTimes>& usual, Estimate estimate, N
   if (!usual || estimate == Estimate::kLeast || rank.ops[op].call == kNoNode) return;
   CallNode& call = rank.calls[rank.ops[op].call];
   if (call.ops.size() != 1) return;
-  call.own_ns = std::min(call.own_ns, usual->own_ns);
+  if (is_dispatch(call)) call.own_ns = std::min(call.own_ns, usual->own_ns);
   if (follows_a_launch(call, rank)) call.segment_ns = std::min(call.segment_ns, usual->segment_ns);
 }
 

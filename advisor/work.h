@@ -2,6 +2,7 @@
 // by kernel, and to which operation of the program it belongs.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -52,7 +53,10 @@ class Work {
   ~Work() = default;
 
   const std::vector<WorkStream>& streams() const { return streams_; }
-  std::int64_t steps() const { return steps_; }  // of a rank; its count of the first
+  // Of all ranks, each of which has as many as the first; at least 1. What is counted over it is of a step of a rank.
+  double rank_steps() const {
+    return static_cast<double>(std::max<std::int64_t>(1, steps_)) * static_cast<double>(graph.ranks.size());
+  }
   // Bytes per second that a kernel reaches which only moves data: as measured (rates.h), else the GPU's peak as the
   // trace says it, less a tenth, else the best of the trace's copies within the GPU; 0: not known. And where from.
   double copy_rate() const { return copy_rate_; }

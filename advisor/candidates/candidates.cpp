@@ -193,9 +193,7 @@ std::string names_of(const std::vector<const WorkItem*>& items) {
 }
 
 std::string times_per_step(std::size_t places, const Work& work) {
-  const double steps =
-      static_cast<double>(std::max<std::int64_t>(1, work.steps())) * static_cast<double>(work.graph.ranks.size());
-  const double times = static_cast<double>(places) / steps;
+  const double times = static_cast<double>(places) / work.rank_steps();
   if (times == 1) return "once a step";
   return format_number(times) + " times a step";
 }

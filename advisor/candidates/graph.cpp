@@ -89,10 +89,9 @@ std::vector<Change> find_graphs(const Work& work) {
       close(thread);
   }
   if (change.captured.empty()) return {};
-  const double steps = static_cast<double>(std::max<std::int64_t>(1, work.steps()));
   change.title = fmt::format("Launch {} launches a step as CUDA graphs ({} a step)",
-                             format_number(static_cast<double>(launches) / steps),
-                             format_number(static_cast<double>(change.captured.size()) / steps));
+                             format_number(static_cast<double>(launches) / work.rank_steps()),
+                             format_number(static_cast<double>(change.captured.size()) / work.rank_steps()));
   change.why = "the host launches each kernel by itself; a graph launches them with one call";
   change.assumptions = {"shapes and addresses stay the same from step to step, and nothing allocates in between",
                         "2 % (0 to 10 %) of the host's time between launches stays"};

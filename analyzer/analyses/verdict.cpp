@@ -187,8 +187,10 @@ void conclude(const Trace& trace, const RunScope& scope, const std::vector<Devic
   }
   verdict.evidence = evidence_of(trace, first);
   if (!verdict.abstained.empty()) {
-    verdict.sentence = fmt::format("what bounds the time is not known: {}. The largest known part is {}: {}.",
-                                   verdict.abstained, bound_name(first), amount(verdict, first, per));
+    verdict.sentence = fmt::format("what bounds the time is not known: {}.", verdict.abstained);
+    if (verdict.total_ns[index(first)] > 0)
+      verdict.sentence +=
+          fmt::format(" The largest known part is {}: {}.", bound_name(first), amount(verdict, first, per));
     return;
   }
   verdict.bound = first;

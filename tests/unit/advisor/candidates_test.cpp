@@ -12,6 +12,7 @@ using testing::DoubleNear;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::SizeIs;
 
 // The 60 behind a product of 100: 50 %, 15 % and nothing of them are added to it.
@@ -520,6 +521,27 @@ TEST(Normalization, OfShortRowsIsPartOfTheProductThatReadsThem) {
       << "the gradient of the weights reads the normalized rows";
 }
 
+// What takes the place of a launch falls away with its kernel; what a program does once, at the first launch of
+// something, is done at another one.
+TEST(Fusion, DoesNotSaveWhatIsLoadedOnce) {
+  const auto host_ns = [](std::int64_t length) {
+    const Replayed run(trace_of_step(
+        [&](HandStep& step) { step.kernel(kNorm, 10).launch_takes(length).kernel(kAdd, 10).kernel(kGemm, 60); }));
+    const Work work(run.facts, run.graph);
+    const std::vector<Change> found = find_fusions(work);
+    DependencyGraph edited = run.graph;
+    for (const Change& change : found)
+      apply(change, Estimate::kMost, {}, edited);
+    std::int64_t sum = 0;
+    for (const CallNode& call : edited.ranks[0].calls)
+      if (call.ops.size() > 0) sum += call.own_ns;
+    EXPECT_THAT(found, Not(IsEmpty()));
+    return sum;
+  };
+  EXPECT_EQ(host_ns(400), 4'000) << "two launches are left";
+  EXPECT_EQ(host_ns(600), 604'000);
+}
+
 // On Hopper and later: a gap of 1 is gone, and of the time of an empty kernel none, half and all is hidden.
 TEST(Overlap, StartsKernelsWhileThoseBeforeThemEnd) {
   const auto trace_of = [](int compute_major) {
@@ -591,6 +613,24 @@ TEST(Graph, IsOfEightLaunchesWithoutAWait) {
   EXPECT_EQ(run.names(found[0].evidence), Names(8, std::string(kGemm))) << "what is not captured is no part of it";
   EXPECT_THAT(found[0].scaled, IsEmpty());
   EXPECT_THAT(found[0].removed(), IsEmpty());
+}
+
+// As of every other count: of a step of a rank, not of all ranks together.
+TEST(Graph, CountsTheLaunchesOfAStepOfARank) {
+  HandTrace hand;
+  for (int i = 0; i < 2; ++i) {
+    HandRank& rank = hand.add_rank();
+    HandStep step(rank);
+    for (int launch = 0; launch < 8; ++launch)
+      step.kernel(kGemm, 10);
+    step.wait().end();
+  }
+  const Replayed run(hand.build());
+  Work work(run.facts, run.graph);
+  const std::vector<Change> found = find_graphs(work);
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_THAT(found[0].captured, SizeIs(2));
+  EXPECT_EQ(found[0].title, "Launch 8 launches a step as CUDA graphs (1 a step)");
 }
 
 TEST(Graph, IsNotOfSevenLaunches) {

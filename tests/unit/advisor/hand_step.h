@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "tests/unit/analyzer/hand_trace.h"
 
@@ -25,14 +26,21 @@ class HandStep {
   // The kernel belongs to an operation where `payload` is one: its own keys, without those that say so.
   HandStep& kernel(std::string_view name, std::int64_t duration, const Stream& on = {}, std::string_view payload = {},
                    std::int32_t threads = 0) {
+    const std::int64_t length = std::exchange(launch_length_, kLaunchLength);
     const auto before = end_of_.find(on.stream);
-    const std::int64_t start = std::max(now_ + 5, before == end_of_.end() ? 0 : before->second + 1);
+    const std::int64_t start = std::max(now_ + length + 3, before == end_of_.end() ? 0 : before->second + 1);
     end_of_[on.stream] = start + duration;
-    rank_.kernel(name, rank_.call("cudaLaunchKernel", now_, now_ + 2), start, start + duration, on, 0, threads);
+    rank_.kernel(name, rank_.call("cudaLaunchKernel", now_, now_ + length), start, start + duration, on, 0, threads);
     if (!payload.empty()) {
-      rank_.own_range(path_, now_, now_ + 3, R"({"$schema": "swinscope.operation/1", )" + std::string(payload) + "}");
+      rank_.own_range(path_, now_, now_ + length + 1,
+                      R"({"$schema": "swinscope.operation/1", )" + std::string(payload) + "}");
     }
-    now_ += 4;
+    now_ += length + 2;
+    return *this;
+  }
+  // Of the next kernel alone.
+  HandStep& launch_takes(std::int64_t length) {
+    launch_length_ = length;
     return *this;
   }
   // Memory is set to a value, on the first stream.
@@ -89,6 +97,8 @@ class HandStep {
   HandRank& rank_;
   std::int64_t begin_;
   std::int64_t now_;
+  static constexpr std::int64_t kLaunchLength = 2;
+  std::int64_t launch_length_ = kLaunchLength;
   std::map<std::uint32_t, std::int64_t> end_of_;  // by stream
   std::string path_ = "operation";
   std::string phase_;
