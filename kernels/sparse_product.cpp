@@ -14,7 +14,7 @@ constexpr const char* kFile = "libcusparseLt.so.0";
 // Of 0.6 to 0.10 these functions and numbers are the same; what its descriptors take has been from 512 bytes to 13 KiB.
 constexpr int kLeastMinor = 6;
 constexpr int kMostMinor = 10;
-constexpr std::size_t kOpaqueBytes = 16 * 1024;
+constexpr std::size_t kOpaqueBytes = std::size_t{16} << 10;
 
 struct alignas(16) Opaque {
   std::array<unsigned char, kOpaqueBytes> bytes{};
