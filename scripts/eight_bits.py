@@ -14,13 +14,17 @@ PART speed     each of --cases MODEL:BATCH in fp16 and --precisions, turn by tur
      learning  --models trained as in accuracy, in fp16 and in fp8: top-1 of both, evaluated in fp16
      qat       --models trained as in accuracy (--seeds of them), then so many images more (--tune-images) in 16 bits and with --qat in --precisions:
                top-1 in fp16 and of the weights that `swin quantize` makes of either
+     chart     of DIR/speed.json and DIR/accuracy.json: images a second beside top-1, a point for each model and precision that both have at the
+               largest batch, with the least and the most of its seeds: DIR/chart.svg
 Losses of accuracy are known to the root of the answers that differ: 320 of 20,000 held-out pictures make 0.09 points.
 Default: speed, energy and accuracy. DIR/PART.json has the figures; a table is printed. Nothing else may be on the GPU.
 Exit status: 0, 1 where a program failed or --seconds are over, 2 where it cannot be run.
 """
 import argparse
+import html
 import itertools
 import json
+import math
 import os
 import pathlib
 import shutil
@@ -337,10 +341,74 @@ def qat(runner):
     return rows
 
 
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7")
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 720, 420, 64, 96, 24, 48
+
+
+def points_of(out):
+    """By model and precision: images a second, and top-1 of each seed, in percent."""
+    speeds = json.loads((out / "speed.json").read_text())
+    points = {}
+    for row in json.loads((out / "accuracy.json").read_text()):
+        of_model = [speed for speed in speeds if speed["model"] == row["model"]]
+        if not of_model:
+            continue
+        largest = max(of_model, key=lambda speed: speed["batch"])
+        for precision, percent in (("fp16", row["fp16_percent"]), (row["precision"], row["percent"])):
+            rate = 1e3 * largest["batch"] / statistics.median(largest["ms"][precision])
+            points.setdefault((row["model"], precision), (rate, {}))[1][row["seed"]] = percent
+    return points
+
+
+def scale_of(values, first, last):
+    """From a value to its place, and round values for ticks."""
+    low, high = min(values), max(values)
+    step = 10 ** math.floor(math.log10(max(high - low, 1e-3 * high, 1e-9)))
+    step *= 1 if (high - low) / step < 4 else 2
+    low, high = step * math.floor(low / step), step * math.ceil(high / step + 1e-9)
+    high = high if high > low else low + step
+    ticks = [low + i * step for i in range(round((high - low) / step) + 1)]
+    return lambda value: first + (last - first) * (value - low) / (high - low), ticks
+
+
+def chart(runner):
+    out = pathlib.Path(runner.options.out)
+    try:
+        points = points_of(out)
+    except OSError as error:
+        raise measuring.Failed(f"{error}; the parts speed and accuracy write it") from None
+    if not points:
+        raise measuring.Failed("no model has both a speed and an accuracy")
+    x, x_ticks = scale_of([rate for rate, _ in points.values()], LEFT, WIDTH - RIGHT)
+    y, y_ticks = scale_of([percent for _, percents in points.values() for percent in percents.values()], HEIGHT - BOTTOM, TOP)
+    lines = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="12">',
+             "<title>Images a second beside top-1</title>", f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>']
+    for tick in x_ticks:
+        lines += [f'<line x1="{x(tick):.1f}" x2="{x(tick):.1f}" y1="{TOP}" y2="{HEIGHT - BOTTOM}" stroke="#ddd"/>',
+                  f'<text x="{x(tick):.1f}" y="{HEIGHT - BOTTOM + 16}" text-anchor="middle">{tick:,.0f}</text>']
+    for tick in y_ticks:
+        lines += [f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y(tick):.1f}" y2="{y(tick):.1f}" stroke="#ddd"/>',
+                  f'<text x="{LEFT - 6}" y="{y(tick) + 4:.1f}" text-anchor="end">{tick:g}</text>']
+    lines += [f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 8}" text-anchor="middle">images a second</text>',
+              f'<text x="14" y="{HEIGHT / 2}" text-anchor="middle" transform="rotate(-90 14 {HEIGHT / 2})">top-1, %</text>']
+    models = sorted({model for model, _ in points})
+    rows = []
+    for (model, precision), (rate, percents) in sorted(points.items()):
+        colour, values = COLOURS[models.index(model) % len(COLOURS)], list(percents.values())
+        middle, label = statistics.mean(values), 16 if precision == "int8" else -6  # as fast as fp8, nearly
+        lines += [f'<line x1="{x(rate):.1f}" x2="{x(rate):.1f}" y1="{y(min(values)):.1f}" y2="{y(max(values)):.1f}" stroke="{colour}"/>',
+                  f'<circle cx="{x(rate):.1f}" cy="{y(middle):.1f}" r="5" fill="{colour}"/>',
+                  f'<text x="{x(rate) + 8:.1f}" y="{y(middle) + label:.1f}" fill="{colour}">{html.escape(model)}, {precision}</text>']
+        rows.append({"model": model, "precision": precision, "images_per_second": rate, "percent": middle, "least": min(values), "most": max(values)})
+        print(f"{model:<16}{precision:<6}{rate:>9.0f} images a second{middle:>8.2f} % ({min(values):.2f} to {max(values):.2f})", flush=True)
+    (out / "chart.svg").write_text("\n".join([*lines, "</svg>"]) + "\n")
+    return rows
+
+
 def main():
     options = parse()
     first = {"speed": speed, "energy": energy, "accuracy": accuracy}
-    parts = {**first, "predicted": predicted, "training": training, "learning": learning, "qat": qat}
+    parts = {**first, "predicted": predicted, "training": training, "learning": learning, "qat": qat, "chart": chart}
     unknown = sorted(set(options.parts) - set(parts))
     if unknown:
         print(f"error: {unknown[0]}: unknown; parts are {', '.join(parts)}", file=sys.stderr)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import xml.etree.ElementTree
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 # fp8 takes 10 ms of 15, a training step 20 of 30. Of four held-out pictures a model that was rounded to fp8 without fine-tuning knows three.
@@ -81,6 +82,23 @@ class EightBits(unittest.TestCase):
         self.assertEqual(rows("training")[0]["ratio"], 1.5)
         self.assertAlmostEqual(rows("training")[1]["difference_percent"], 1.0)
         self.assertEqual(rows("learning")[0]["percent"], {"fp16": 100, "fp8": 100})
+
+    def test_speed_and_accuracy_on_one_chart(self):
+        done, rows = self.run_parts("--models", "swin_tiny", "--cases", "swin_tiny:1,swin_tiny:120", "--precisions", "fp8", "--seeds", "2", "speed", "accuracy", "chart")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        # 120 images in 15 and in 10 ms; of each of two seeds 3 of 4 pictures are known in fp8.
+        self.assertEqual([(row["precision"], row["images_per_second"], row["percent"], row["least"], row["most"]) for row in rows("chart")],
+                         [("fp16", 8000, 100, 100, 100), ("fp8", 12000, 75, 75, 75)])
+        svg = xml.etree.ElementTree.parse(os.path.join(self.folder.name, "out", "chart.svg")).getroot()
+        circles = [(float(circle.get("cx")), float(circle.get("cy"))) for circle in svg.iter("{http://www.w3.org/2000/svg}circle")]
+        self.assertEqual(len(circles), 2)
+        self.assertLess(circles[0][0], circles[1][0])
+        self.assertLess(circles[0][1], circles[1][1])
+
+    def test_a_chart_needs_both(self):
+        done, _ = self.run_parts("chart")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("the parts speed and accuracy write it", done.stderr)
 
     def test_what_fails_is_named_and_the_rest_is_done(self):
         done, rows = self.run_parts("--models", "swin_tiny", "--cases", "swin_base:1", "accuracy", "speed", fails="quantize")
