@@ -22,14 +22,15 @@ std::vector<Layer> linear_layers() {
   for (int stage = 0; stage < config.stages; ++stage) {
     const StageShape shape = stage_shape(config, stage);
     const std::int64_t tokens = kAlternativesBatch * shape.resolution * shape.resolution;
+    const std::int64_t width = shape.width;
     const auto add = [&](const char* part, std::int64_t n, std::int64_t k) {
       layers.push_back(
           {fmt::format("swin_base stage{}.{} batch {}", stage + 1, part, kAlternativesBatch), tokens, n, k});
     };
-    add("attn.qkv", 3 * shape.width, shape.width);
-    add("attn.proj", shape.width, shape.width);
-    add("mlp.fc1", kMlpRatio * shape.width, shape.width);
-    add("mlp.fc2", shape.width, kMlpRatio * shape.width);
+    add("attn.qkv", 3 * width, width);
+    add("attn.proj", width, width);
+    add("mlp.fc1", kMlpRatio * width, width);
+    add("mlp.fc2", width, kMlpRatio * width);
   }
   return layers;
 }

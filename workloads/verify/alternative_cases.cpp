@@ -167,7 +167,9 @@ void check_byte_softmax(const VerifyReport& report, int keys, float scale) {
   for (const cuda::ByteArithmetic arithmetic : kArithmetics) {
     std::vector<double> expected(x.size());
     for (std::size_t row = 0; row < x.size(); row += cuda::kByteSoftmaxRow) {
-      const int top = *std::max_element(&x[row], &x[row] + keys);
+      int top = -128;
+      for (int e = 0; e < keys; ++e)
+        top = std::max<int>(top, x[row + static_cast<std::size_t>(e)]);
       std::uint32_t sum = 0;
       double exact_sum = 0.0;
       for (int e = 0; e < keys; ++e) {
@@ -194,7 +196,7 @@ void check_byte_softmax(const VerifyReport& report, int keys, float scale) {
 }
 
 void check_byte_gelu(const VerifyReport& report, const cuda::ByteScales& scales) {
-  constexpr std::int64_t kCount = 16 * 401;
+  constexpr std::int64_t kCount = std::int64_t{16} * 401;
   TensorFactory make(7);
   const std::vector<std::int8_t> x = drawn_bytes(make, kCount / 16, 16);
   const IntegerGelu gelu = IntegerGelu::of(scales.x, scales.y);

@@ -29,6 +29,7 @@ std::vector<int> probabilities(const IntegerExponential& exponential, const std:
   for (const int value : row)
     sum += softmax_exponential(exponential, top - value);
   std::vector<int> found;
+  found.reserve(row.size());
   for (const int value : row)
     found.push_back(softmax_probability(softmax_exponential(exponential, top - value), softmax_reciprocal(sum)));
   return found;
