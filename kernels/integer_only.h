@@ -2,9 +2,9 @@
 // Quantization for Efficient Vision Transformer Inference", 2022, arXiv:2207.01405). The functions here compute one
 // value, or the statistics of one row; kernels and tests call the same ones, so that they agree bit for bit.
 //
-// Formats. Inputs and outputs are 8-bit integers from -128 to 127, all of them, and stand for themselves times a scale,
-// any positive number. The host turns scales into integers once: of() of each struct. Probabilities have the scale
-// 1/128, and 127 stands for all that is above it.
+// Formats. Inputs and outputs are 8-bit integers from -128 to 127, all of them, and stand for themselves times a scale
+// (that of an exponential's input from 1/512 to 1). The host turns scales into integers once: of() of each struct.
+// Probabilities have the scale 1/128, and 127 stands for all that is above it.
 //
 // What is the paper's: powers of two by a straight line and shifts, log2(e) as 1.0111b and the slope of GELU's sigmoid
 // as 1.1011b by shifts and additions, division by a sum in integers, the square root by Newton's method. What differs:
@@ -154,8 +154,8 @@ struct IntegerNorm {
   }
 };
 
-// The variance of a row, in squares of an input's step, with 16 places: below 2^30, and too small by less than 2.
-// sum: of the inputs, `squares`: of their squares, at most 2^24.
+// The variance of a row, in squares of an input's step, with 16 places: below 2^30, too small by less than 1 or too
+// large by less than 1.2. sum: of the inputs, `squares`: of their squares, at most 2^24.
 //
 // With the mean m rounded to an integer and t = sum - channels * m, at most channels / 2 in magnitude, the squares of
 // the distances from m are squares - m (sum + t), and t^2 / channels of them come from rounding the mean. They are at

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "analyzer/base/text.h"
 #include "analyzer/facts/steps.h"
 #include "analyzer/report/report.h"
 
@@ -48,7 +49,9 @@ std::optional<ReportChart> rank_steps_chart(const RunFacts& run) {
     chart.series.back().texts.push_back(format_cell(table.rows[i][2], Unit::kDuration));
     chart.y_min = std::min(chart.y_min.value_or(static_cast<double>(step_ns)), static_cast<double>(step_ns) / 1e6);
   }
-  chart.description = fmt::format("{} ranks by {} steps, darker where a step took longer", chart.series.size(), count);
+  chart.description = fmt::format("{} by {}, darker where a step took longer",
+                                  format_counted(static_cast<std::int64_t>(chart.series.size()), "ranks"),
+                                  format_counted(static_cast<std::int64_t>(count), "steps"));
   return ReportChart{std::move(chart), "A column that is dark is a slow step, a row that is dark a slow rank.",
                      std::move(table)};
 }

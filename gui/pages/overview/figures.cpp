@@ -27,8 +27,9 @@ QString duration(std::int64_t ns) { return QString::fromStdString(format_duratio
 }  // namespace
 
 std::vector<Figure> figures_of(const KeyFigures& f) {
-  const QString step_note = f.step_ci_ns ? QStringLiteral("± %1, n = %2").arg(duration(*f.step_ci_ns)).arg(f.steps)
-                                         : QStringLiteral("n = %1 steps").arg(f.steps);
+  const QString step_note = f.step_ci_ns
+                                ? QStringLiteral("± %1, n = %2").arg(duration(*f.step_ci_ns)).arg(f.steps)
+                                : QStringLiteral("n = ") + QString::fromStdString(format_counted(f.steps, "steps"));
   std::vector<Figure> figures;
   const auto add = [&](const char* title, const QString& value, const QString& note, Evidence evidence) {
     figures.push_back({QString::fromUtf8(title), value, note, std::move(evidence)});

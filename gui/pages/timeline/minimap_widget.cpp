@@ -46,7 +46,8 @@ void MinimapWidget::compute() {
   background_.start([timeline = timeline_, columns = width()] { return make_minimap(*timeline, columns, 1); },
                     [this](Minimap minimap) {
                       minimap_ = std::move(minimap);
-                      setAccessibleDescription(QStringLiteral("%1 steps").arg(minimap_.steps_ns.size()));
+                      setAccessibleDescription(QString::fromStdString(
+                          format_counted(static_cast<std::int64_t>(minimap_.steps_ns.size()), "steps")));
                       update();
                     });
 }

@@ -10,6 +10,7 @@
 #include "gui/pages/opportunities/opportunity_card.h"
 #include "gui/pages/overview/advice_cards.h"
 #include "gui/pages/overview/fact_list.h"
+#include "gui/pages/overview/figures.h"
 #include "gui/pages/overview/step_cost.h"
 #include "gui/pages/overview/table_stack.h"
 #include "gui/widgets/card.h"
@@ -54,6 +55,17 @@ TEST_F(OverviewPageTest, WhatAStepCostsIsTheTableOfAnalyze) {
   settle();
   EXPECT_EQ(window_.page_id(), QStringLiteral("tables"));
   EXPECT_THAT(tables().title().text().toStdString(), StartsWith("Idle gaps"));
+}
+
+TEST(OverviewFigures, OneStepIsNoSteps) {
+  const auto note_of = [](std::int64_t steps) {
+    KeyFigures figures;
+    figures.step_ns = 1'000'000;
+    figures.steps = steps;
+    return gui::figures_of(figures).at(0).note;
+  };
+  EXPECT_EQ(note_of(1), QStringLiteral("n = 1 step"));
+  EXPECT_EQ(note_of(2), QStringLiteral("n = 2 steps"));
 }
 
 TEST_F(OverviewPageTest, TheLargestOpportunitiesAreThoseOfAdvise) {

@@ -2,7 +2,9 @@
 // kernels/integer_only.h states.
 #include "kernels/integer_only.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <random>
 #include <vector>
 
@@ -52,6 +54,62 @@ TEST(IntegerOnly, AnExponentialIsWithinItsStraightLine) {
       EXPECT_GE(found, 0.985 * exact) << scale << " " << below;
       EXPECT_LE(found, 1.065 * exact * (1.0 + 0.004 * static_cast<double>(scale) * below)) << scale << " " << below;
     }
+  }
+}
+
+// scale 1/16: I0 = 64 * 16. One below is 1.4375 * 64 = 92 of it, and sixteen are 1472 = 1024 + 448: half of 1 -
+// 448/2048.
+TEST(IntegerOnly, AnExponentialByHand) {
+  const IntegerExponential exponential = IntegerExponential::of(1.0F / 16.0F);
+  EXPECT_EQ(exponential.unit, 1024U);
+  EXPECT_EQ(exponential.one(), 65536U);
+  EXPECT_EQ(softmax_exponential(exponential, 1), 65536U - 32U * 92U);
+  EXPECT_EQ(softmax_exponential(exponential, 16), (65536U - 32U * 448U) / 2U);
+  EXPECT_EQ(times_gelu_slope(64), 108);
+  EXPECT_EQ(times_log2_e(108), 156);  // 108 + 54 - 6.75, which is cut off to 6
+}
+
+// A multiplication and a shift are the paper's division by I0, and what is multiplied fits 32 bits.
+TEST(IntegerOnly, QuotientsAreExactForEveryPower) {
+  constexpr std::uint64_t kMostPower = 23460;
+  EXPECT_EQ(times_log2_e(255 * 64), kMostPower);
+  EXPECT_LT(times_log2_e(times_gelu_slope(128 * 64)), kMostPower);
+  for (int part = 1; part <= 512; ++part) {
+    const IntegerExponential exponential = IntegerExponential::of(static_cast<float>(part) / 512.0F);
+    EXPECT_GT(exponential.one(), 1U << 15);
+    EXPECT_LE(exponential.one(), 1U << 16);
+    EXPECT_LT(kMostPower * exponential.reciprocal, std::uint64_t{1} << 31);
+    for (std::uint64_t power = 0; power <= kMostPower; ++power)
+      ASSERT_EQ(power * exponential.reciprocal >> exponential.reciprocal_shift, power / exponential.unit) << part;
+  }
+}
+
+// With u = 1.702 scale |x| the exponential is e^-u, too large by 0 to 6.15 % (the line) and by a part u (1 - 1.4375 *
+// 1.6875 / (1.702 log2(e))) = 0.0121 u (the constants), give or take I0's rounding, u / 2 of I0; too small by 2^(1 /
+// I0) (a power's last digit). A sigmoid is cut off to 1 / 4096.
+TEST(IntegerOnly, ASigmoidIsWithinItsExponential) {
+  for (const float scale : kScales) {
+    const IntegerExponential exponential = IntegerExponential::of(scale);
+    const double unit = exponential.unit;
+    for (int x = -128; x <= 127; ++x) {
+      const double u = 1.702 * static_cast<double>(scale) * std::abs(x);
+      const double least = std::exp(-u * (1.0 - 0.0120 + 0.51 / unit)) * std::exp2(-1.0 / unit) - 0x1p-15;
+      const double most = std::exp(-u * (1.0 - 0.0122 - 0.51 / unit)) * 1.0615;
+      const double low = x < 0 ? least / (1.0 + least) : 1.0 / (1.0 + most);
+      const double high = x < 0 ? most / (1.0 + most) : 1.0 / (1.0 + std::max(least, 0.0));
+      EXPECT_GE(integer_sigmoid(exponential, x), 4096.0 * low - 1.0) << scale << " " << x;
+      EXPECT_LE(integer_sigmoid(exponential, x), 4096.0 * high) << scale << " " << x;
+    }
+  }
+}
+
+// Scales become integers within half a unit of their last digit.
+TEST(IntegerOnly, ScalesKeepTheirDigits) {
+  for (const float scale : {1.0F / 300.0F, 0.03F, 0.1F, 0.7F}) {
+    const IntegerGelu gelu = IntegerGelu::of(scale, 0.02F);
+    EXPECT_NEAR(std::ldexp(gelu.factor, kSigmoidBits - gelu.shift) * 0.02 / static_cast<double>(scale), 1.0, 0x1p-11);
+    const IntegerNorm norm = IntegerNorm::of(1e-5, 0.03F, scale);
+    EXPECT_NEAR(std::ldexp(norm.gain, -norm.gain_shift) * static_cast<double>(scale), 1.0, 0x1.01p-15);
   }
 }
 
