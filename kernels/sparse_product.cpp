@@ -108,40 +108,24 @@ void check(Status status, const char* call) {
   if (status != kSuccess) throw Error(std::string(call) + ": " + library().error_string(status), false);
 }
 
-struct Handle {
+// A handle, descriptor or plan, from when it was made.
+struct Owned {
   Opaque opaque;
-  Handle() { check(library().init(&opaque), "cusparseLtInit"); }
-  ~Handle() { (void)library().destroy(&opaque); }
-  Handle(const Handle&) = delete;
-  Handle& operator=(const Handle&) = delete;
-  Handle(Handle&&) = delete;
-  Handle& operator=(Handle&&) = delete;
-};
+  Status (*destroy)(const Opaque*) = nullptr;
 
-struct Matrix {
-  Opaque opaque;
-  bool made = false;
-  Matrix() = default;
-  ~Matrix() {
-    if (made) (void)library().destroy_matrix(&opaque);
+  Owned() = default;
+  ~Owned() {
+    if (destroy != nullptr) (void)destroy(&opaque);
   }
-  Matrix(const Matrix&) = delete;
-  Matrix& operator=(const Matrix&) = delete;
-  Matrix(Matrix&&) = delete;
-  Matrix& operator=(Matrix&&) = delete;
-};
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+  Owned(Owned&&) = delete;
+  Owned& operator=(Owned&&) = delete;
 
-struct Plan {
-  Opaque opaque;
-  bool made = false;
-  Plan() = default;
-  ~Plan() {
-    if (made) (void)library().destroy_plan(&opaque);
+  void made(Status status, const char* call, Status (*by)(const Opaque*)) {
+    check(status, call);
+    destroy = by;
   }
-  Plan(const Plan&) = delete;
-  Plan& operator=(const Plan&) = delete;
-  Plan(Plan&&) = delete;
-  Plan& operator=(Plan&&) = delete;
 };
 
 cudaDataType operand_type(SparseOperands operands) {
@@ -173,10 +157,10 @@ bool sparse_products_offered(std::string* why) {
 }
 
 struct SparseProduct::State {
-  Handle handle;
-  Matrix x, w, y;
+  Owned handle;  // the last to be destroyed
+  Owned x, w, y;
   Opaque descriptor, algorithm;
-  Plan plan;
+  Owned plan;
   std::unique_ptr<DeviceBuffer> compressed, workspace;
 
   void fit_workspace() {
@@ -193,26 +177,24 @@ SparseProduct::SparseProduct(const SparseShape& shape, const void* x, void* w, v
     : state_(std::make_unique<State>()) {
   State& s = *state_;
   const Functions& functions = library();
+  s.handle.made(functions.init(&s.handle.opaque), "cusparseLtInit", functions.destroy);
   const Opaque* const handle = &s.handle.opaque;
   const cudaDataType type = operand_type(shape.operands);
-  check(
+  s.w.made(
       functions.structured(handle, &s.w.opaque, shape.k, shape.n, shape.k, kAlignment, type, kColumnMajor, kHalfOfThem),
-      "cusparseLtStructuredDescriptorInit");
-  s.w.made = true;
-  check(functions.dense(handle, &s.x.opaque, shape.k, shape.m, shape.k, kAlignment, type, kColumnMajor),
-        "cusparseLtDenseDescriptorInit of x");
-  s.x.made = true;
-  check(functions.dense(handle, &s.y.opaque, shape.n, shape.m, shape.n, kAlignment, CUDA_R_16F, kColumnMajor),
-        "cusparseLtDenseDescriptorInit of y");
-  s.y.made = true;
+      "cusparseLtStructuredDescriptorInit", functions.destroy_matrix);
+  s.x.made(functions.dense(handle, &s.x.opaque, shape.k, shape.m, shape.k, kAlignment, type, kColumnMajor),
+           "cusparseLtDenseDescriptorInit of x", functions.destroy_matrix);
+  s.y.made(functions.dense(handle, &s.y.opaque, shape.n, shape.m, shape.n, kAlignment, CUDA_R_16F, kColumnMajor),
+           "cusparseLtDenseDescriptorInit of y", functions.destroy_matrix);
   const int sums = shape.operands == SparseOperands::kInt8 ? kSumsInt32 : kSumsFp32;
   check(functions.matmul_descriptor(handle, &s.descriptor, kTransposed, kNotTransposed, &s.w.opaque, &s.x.opaque,
                                     &s.y.opaque, &s.y.opaque, sums),
         "cusparseLtMatmulDescriptorInit");
   check(functions.algorithm(handle, &s.algorithm, &s.descriptor, kDefaultAlgorithm),
         "cusparseLtMatmulAlgSelectionInit");
-  check(functions.plan(handle, &s.plan.opaque, &s.descriptor, &s.algorithm), "cusparseLtMatmulPlanInit");
-  s.plan.made = true;
+  s.plan.made(functions.plan(handle, &s.plan.opaque, &s.descriptor, &s.algorithm), "cusparseLtMatmulPlanInit",
+              functions.destroy_plan);
 
   check(functions.prune(handle, &s.descriptor, w, w, kPruneRows, stream), "cusparseLtSpMMAPrune");
   std::size_t bytes = 0;
