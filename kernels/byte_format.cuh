@@ -28,6 +28,17 @@ __device__ inline std::uint32_t pack_e4m3(float low, float high) {
 __device__ inline std::uint32_t pack_e4m3(__half2 pair) {
   return __nv_cvt_halfraw2_to_fp8x2(pair, __NV_SATFINITE, __NV_E4M3);
 }
+// Four numbers, the first one lowest.
+__device__ inline std::uint32_t pack_e4m3(float a, float b, float c, float d) {
+  std::uint32_t four;
+  asm("{\n.reg .b16 low, high;\n"
+      "cvt.rn.satfinite.e4m3x2.f32 low, %2, %1;\n"
+      "cvt.rn.satfinite.e4m3x2.f32 high, %4, %3;\n"
+      "mov.b32 %0, {low, high};\n}\n"
+      : "=r"(four)
+      : "f"(a), "f"(b), "f"(c), "f"(d));
+  return four;
+}
 // An integer in the lowest byte, of a number times `inverse`.
 __device__ inline std::uint32_t integer_bits(float value, float inverse) {
   const float sum = fminf(fmaf(value, inverse, kIntegersFrom), kIntegersFrom + kLargestInteger);
@@ -44,14 +55,17 @@ __device__ inline std::uint32_t integer_bits(__half2 pair, __half2 factor) {
 // Eight numbers, each times `inverse`.
 template <typename Byte>
 __device__ inline uint2 packed(const float (&v)[8], float inverse) {
-  const auto two = [&](int i) {
+  const auto four = [&](int i) {
     if constexpr (std::is_same_v<Byte, std::int8_t>) {
-      return __byte_perm(integer_bits(v[i], inverse), integer_bits(v[i + 1], inverse), 0x0040);
+      const auto two = [&](int j) {
+        return __byte_perm(integer_bits(v[j], inverse), integer_bits(v[j + 1], inverse), 0x0040);
+      };
+      return __byte_perm(two(i), two(i + 2), 0x5410);
     } else {
-      return pack_e4m3(v[i] * inverse, v[i + 1] * inverse);
+      return pack_e4m3(v[i] * inverse, v[i + 1] * inverse, v[i + 2] * inverse, v[i + 3] * inverse);
     }
   };
-  return {__byte_perm(two(0), two(2), 0x5410), __byte_perm(two(4), two(6), 0x5410)};
+  return {four(0), four(4)};
 }
 // The same of what stands in registers as pairs of fp16; the factor is rounded to that, too.
 template <typename Byte>
@@ -74,25 +88,25 @@ __device__ inline uint2 packed(ByteFormat format, const Arguments&... arguments)
   return format == ByteFormat::kInt8 ? packed<std::int8_t>(arguments...) : packed<__nv_fp8_e4m3>(arguments...);
 }
 
-// Four of them, each times `scale`, as two pairs.
-__device__ inline uint2 unpacked(ByteFormat format, std::uint32_t four, __half2 scale) {
-  const auto scaled = [&](__half2 values) {
-    const __half2 product = __hmul2(values, scale);
-    return *reinterpret_cast<const std::uint32_t*>(&product);
-  };
-  if (format == ByteFormat::kInt8) {
+// Four of them as two pairs of fp16.
+template <typename Byte>
+__device__ inline uint2 unpacked(std::uint32_t four) {
+  if constexpr (std::is_same_v<Byte, std::int8_t>) {
     // With 0x64 before it a byte is an fp16 number, that of 1024 and the byte without a sign, which is 128 more here.
     const std::uint32_t from = four ^ 0x80808080U;
     const auto pair = [&](unsigned selector) {
       const std::uint32_t bits = __byte_perm(from, 0x64646464U, selector);
-      return scaled(__hsub2(*reinterpret_cast<const __half2*>(&bits), __float2half2_rn(1024.0F + 128.0F)));
+      const __half2 values = __hsub2(*reinterpret_cast<const __half2*>(&bits), __float2half2_rn(1024.0F + 128.0F));
+      return *reinterpret_cast<const std::uint32_t*>(&values);
     };
     return {pair(0x4140), pair(0x4342)};
+  } else {
+    const auto pair = [&](std::uint32_t two) {
+      const __half2 values(__nv_cvt_fp8x2_to_halfraw2(static_cast<__nv_fp8x2_storage_t>(two), __NV_E4M3));
+      return *reinterpret_cast<const std::uint32_t*>(&values);
+    };
+    return {pair(four & 0xffffU), pair(four >> 16)};
   }
-  const auto pair = [&](std::uint32_t two) {
-    return scaled(__half2(__nv_cvt_fp8x2_to_halfraw2(static_cast<__nv_fp8x2_storage_t>(two), __NV_E4M3)));
-  };
-  return {pair(four & 0xffffU), pair(four >> 16)};
 }
 
 }  // namespace swinscope::cuda

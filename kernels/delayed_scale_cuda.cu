@@ -113,8 +113,7 @@ __global__ __launch_bounds__(kThreads) void transpose_kernel(Entry* table, int w
   }
 #pragma unroll
   for (int i = 0; i < kPiece; ++i)
-    tile[inputs * kPiece + i][outputs] = pack_e4m3(values[0][i], values[1][i]) | pack_e4m3(values[2][i], values[3][i])
-                                                                                     << 16;
+    tile[inputs * kPiece + i][outputs] = pack_e4m3(values[0][i], values[1][i], values[2][i], values[3][i]);
   __syncthreads();
   const int input = thread / kPiece;
   const int piece = thread % kPiece * kPiece;

@@ -11,15 +11,16 @@
 #include <limits>
 #include <type_traits>
 
+#include "kernels/byte_attention.h"
 #include "kernels/byte_format.cuh"
 #include "kernels/check.h"
 #include "kernels/cuda_call.h"
 #include "kernels/delayed_scale.cuh"
-#include "kernels/early_launch.cuh"
 #include "kernels/eviction.cuh"
 #include "kernels/window_attention.h"
 #include "kernels/window_attention_general.h"
 #include "kernels/window_attention_lanes.cuh"
+#include "kernels/window_launch.cuh"
 
 namespace swinscope::cuda {
 namespace {
@@ -44,28 +45,11 @@ struct MmaArguments {
   ByteFormat byte_format;
   float* lse;
   float inverse_scale;  // of a result in 8 bits
-  float qkv_scale;      // of what is read in 8 bits
   ByteCopy copy;        // of the result
 };
 
-// What has 8 bits, and is not T; kCopied: the result has both.
-enum class Bytes { kNone, kResult, kInput, kAll, kCopied };
-// Shared memory of a window and head as it comes in 8 bits: q, k and v, 64 rows of 32 bytes each, which only the thread
-// reads that copied them.
-constexpr std::uint32_t kByteRowBytes = kHeadDim;
-constexpr std::uint32_t kBytePartBytes = kMaxTokens * kByteRowBytes;
-constexpr std::uint32_t kByteStageBytes = 3 * kBytePartBytes;
-
-// A thread's piece of q, k and v of a row, from 8 bits to where the products read it.
-__device__ __forceinline__ void spread_row(ByteFormat format, std::uint32_t from, std::uint32_t to, __half2 scale) {
-#pragma unroll
-  for (std::uint32_t part = 0; part < 3; ++part) {
-    const uint2 bytes = load_shared_pair(from + part * kBytePartBytes);
-    const uint2 low = unpacked(format, bytes.x, scale);
-    const uint2 high = unpacked(format, bytes.y, scale);
-    store_shared(to + part * kPartBytes, uint4{low.x, low.y, high.x, high.y});
-  }
-}
+// Which results have 8 bits, and are not T; kCopied: both forms. Where q, k and v have 8 bits: byte_attention_cuda.cu.
+enum class Bytes { kNone, kResult, kCopied };
 
 template <typename T>
 __device__ float square_sum(const uint4& channels) {
@@ -98,12 +82,8 @@ __device__ void find_norms(std::uint32_t stage, float (&norms)[2][kMaxTokens]) {
 // window.
 template <typename T, int kBlocks, bool kCosine, Bytes kBytes>
 __global__ __launch_bounds__(kThreads, 4) void attention_kernel(const MmaArguments<T> a) {
-  // In 8 bits windows come into stages of their own, and are spread to one place while the one before is read at
-  // another.
-  constexpr bool kSpreads = kBytes == Bytes::kInput || kBytes == Bytes::kAll;
-  constexpr bool kPacks = kBytes == Bytes::kResult || kBytes == Bytes::kAll;
-  constexpr int kPlaces = kSpreads ? 2 : kStages;
-  __shared__ alignas(128) unsigned char stages[kPlaces * kStageBytes + (kSpreads ? kStages * kByteStageBytes : 0)];
+  constexpr bool kPacks = kBytes == Bytes::kResult;
+  __shared__ alignas(128) unsigned char stages[kStages * kStageBytes];
   __shared__ float norms[2][kCosine ? kMaxTokens : 1];
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   const int tile = static_cast<int>(threadIdx.x) / kWarp;  // of 16 queries
@@ -121,15 +101,7 @@ __global__ __launch_bounds__(kThreads, 4) void attention_kernel(const MmaArgumen
   const bool has_upper = upper.index < tokens;
   const bool has_lower = lower.index < tokens;
   const std::uint32_t own_piece = piece_offset(upper.index, t);  // that of the lower row stands 8 rows on
-  // The same where copies arrive.
-  constexpr std::uint32_t kArrivalRowBytes = kSpreads ? kByteRowBytes : kRowBytes;
-  constexpr std::uint32_t kArrivalBytes = kSpreads ? kByteStageBytes : kStageBytes;
-  const std::uint32_t arrivals = memory + (kSpreads ? kPlaces * kStageBytes : 0);
-  const std::uint32_t own_arrival =
-      kSpreads ? static_cast<std::uint32_t>(upper.index) * kByteRowBytes + static_cast<std::uint32_t>(t) * 8
-               : own_piece;
-  using In = std::conditional_t<kSpreads, unsigned char, T>;
-  const In* const first = reinterpret_cast<const In*>(a.qkv) + head * kHeadDim + 8 * t;
+  const T* const first = a.qkv + head * kHeadDim + 8 * t;
   const T* const first_pad = a.pad_qkv + head * kHeadDim + 8 * t;
   using Out = std::conditional_t<kPacks, unsigned char, T>;
   Out* const first_out = reinterpret_cast<Out*>(a.out) + head * kHeadDim + 8 * t;
@@ -138,17 +110,10 @@ __global__ __launch_bounds__(kThreads, 4) void attention_kernel(const MmaArgumen
     return base + std::uint64_t{static_cast<std::uint32_t>(row)} * static_cast<std::uint32_t>(elements);
   };
   const auto copy_row = [&](int row, std::uint32_t to) {
-    if constexpr (kSpreads) {
-      const In* const from = at_row(first, row, 3 * channels);
+    const T* const from = row < 0 ? first_pad : at_row(first, row, 3 * channels);
 #pragma unroll
-      for (int part = 0; part < 3; ++part)
-        copy_pair_async(to + static_cast<std::uint32_t>(part) * kBytePartBytes, from + part * channels);
-    } else {
-      const T* const from = row < 0 ? first_pad : at_row(first, row, 3 * channels);
-#pragma unroll
-      for (int part = 0; part < 3; ++part)
-        copy_async(to + static_cast<std::uint32_t>(part) * kPartBytes, from + part * channels);
-    }
+    for (int part = 0; part < 3; ++part)
+      copy_async(to + static_cast<std::uint32_t>(part) * kPartBytes, from + part * channels);
   };
   const auto copy_window = [&](int window, std::uint32_t stage) {
     Underway rows;
@@ -156,11 +121,11 @@ __global__ __launch_bounds__(kThreads, 4) void attention_kernel(const MmaArgumen
       const Window at(a.geometry, a.first_window + a.window_step * window);
       if (has_upper) {
         rows.upper = at.row(a.geometry, upper);
-        copy_row(rows.upper, stage + own_arrival);
+        copy_row(rows.upper, stage + own_piece);
       }
       if (has_lower) {
         rows.lower = at.row(a.geometry, lower);
-        copy_row(rows.lower, stage + own_arrival + 8 * kArrivalRowBytes);
+        copy_row(rows.lower, stage + own_piece + 8 * kRowBytes);
       }
       rows.seams = (at.seam_below ? kSeamBelow : 0) | (at.seam_right ? kSeamRight : 0);
     }
@@ -169,7 +134,7 @@ __global__ __launch_bounds__(kThreads, 4) void attention_kernel(const MmaArgumen
   };
 
   // Slots beyond the window are zero for good: their keys are hidden by the bias, their queries stored nowhere.
-  for (std::uint32_t part = 0; part < 3 * kPlaces; ++part) {
+  for (std::uint32_t part = 0; part < 3 * kStages; ++part) {
     const std::uint32_t at = memory + part * kPartBytes + own_piece;
     if (!has_upper) store_shared(at, uint4{});
     if (!has_lower) store_shared(at + 8 * kRowBytes, uint4{});
@@ -204,8 +169,8 @@ __global__ __launch_bounds__(kThreads, 4) void attention_kernel(const MmaArgumen
   ByteCopyShare share(kBytes == Bytes::kCopied ? a.copy : ByteCopy{});
   int window = static_cast<int>(blockIdx.x);
   static_assert(kStages == 3);
-  Underway now = copy_window(window, arrivals);
-  Underway next = copy_window(window + step, arrivals + kArrivalBytes);
+  Underway now = copy_window(window, memory);
+  Underway next = copy_window(window + step, memory + kStageBytes);
   Underway after;
 
   const std::uint32_t query_place = piece_offset(tile * 16 + lane % 16, lane / 16);
@@ -215,29 +180,13 @@ __global__ __launch_bounds__(kThreads, 4) void attention_kernel(const MmaArgumen
   const std::uint32_t result_place = piece_offset(upper.index, 0) + 4 * static_cast<std::uint32_t>(t);
 
   std::uint32_t stage = memory;
-  std::uint32_t arrival = arrivals;
-  std::uint32_t next_stage = arrivals + (kStages - 1) * kArrivalBytes;
+  std::uint32_t next_stage = memory + (kStages - 1) * kStageBytes;
   const auto advance = [&](std::uint32_t& place) {
-    place += kArrivalBytes;
-    if (place == arrivals + kStages * kArrivalBytes) place = arrivals;
+    place += kStageBytes;
+    if (place == memory + kStages * kStageBytes) place = memory;
   };
-  const auto advance_stage = [&] {
-    if constexpr (kSpreads) {
-      stage = stage == memory ? memory + kStageBytes : memory;
-      advance(arrival);
-    } else {
-      advance(stage);
-    }
-  };
-  for (; window < a.windows; window += step, advance_stage(), advance(next_stage), now = next, next = after) {
+  for (; window < a.windows; window += step, advance(stage), advance(next_stage), now = next, next = after) {
     copies_wait<kStages - 2>();
-    if constexpr (kSpreads) {
-      const __half2 qkv_scale = __float2half2_rn(a.qkv_scale);
-      if (has_upper) spread_row(a.byte_format, arrival + own_arrival, stage + own_piece, qkv_scale);
-      if (has_lower)
-        spread_row(a.byte_format, arrival + own_arrival + 8 * kByteRowBytes, stage + own_piece + 8 * kRowBytes,
-                   qkv_scale);
-    }
     __syncthreads();  // the window is there, and nobody reads the one before it
     after = copy_window(window + (kStages - 1) * step, next_stage);
     if constexpr (kCosine) {
@@ -288,23 +237,6 @@ __global__ __launch_bounds__(kThreads, 4) void attention_kernel(const MmaArgumen
   if constexpr (kBytes == Bytes::kCopied) share.report();
 }
 
-// Launches as many blocks as the GPU holds at once, with about equally many windows each.
-template <typename T, int kBlocks, bool kCosine, Bytes kBytes>
-void launch_kernel(const MmaArguments<T>& arguments, Stream stream) {
-  const auto kernel = attention_kernel<T, kBlocks, kCosine, kBytes>;
-  int device = 0;
-  int multiprocessors = 0;
-  int blocks_each = 0;
-  SWINSCOPE_CUDA(cudaGetDevice(&device));
-  SWINSCOPE_CUDA(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
-  SWINSCOPE_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks_each, kernel, kThreads, 0));
-  const int shares = std::max(1, multiprocessors * blocks_each / arguments.heads);
-  const int turns = (arguments.windows + shares - 1) / shares;
-  const dim3 grid(static_cast<unsigned>((arguments.windows + turns - 1) / turns),
-                  static_cast<unsigned>(arguments.heads));
-  launch_early(kernel, {grid, dim3(kThreads)}, stream, arguments);
-}
-
 template <typename T, Bytes kBytes>
 void launch_attention(const WindowAttentionShape& shape, TokenOrder order, const WindowAttentionTensors& tensors,
                       Stream stream) {
@@ -324,14 +256,13 @@ void launch_attention(const WindowAttentionShape& shape, TokenOrder order, const
   arguments.lse = tensors.lse;
   arguments.byte_format = tensors.byte_format;
   arguments.inverse_scale = tensors.out_scale > 0.0F ? 1.0F / tensors.out_scale : 1.0F;
-  arguments.qkv_scale = tensors.qkv_scale;
   arguments.copy = tensors.copy;
   if (shape.score == AttentionScore::kCosine) {
-    launch_kernel<T, 8, true, kBytes>(arguments, stream);
+    launch_over_windows(attention_kernel<T, 8, true, kBytes>, kThreads, arguments, stream);
   } else if (shape.grid.window_tokens() <= 56) {
-    launch_kernel<T, 7, false, kBytes>(arguments, stream);
+    launch_over_windows(attention_kernel<T, 7, false, kBytes>, kThreads, arguments, stream);
   } else {
-    launch_kernel<T, 8, false, kBytes>(arguments, stream);
+    launch_over_windows(attention_kernel<T, 8, false, kBytes>, kThreads, arguments, stream);
   }
 }
 
@@ -375,7 +306,7 @@ void window_attention_forward(const WindowAttentionShape& shape, ElementType typ
           "window_attention", "8 bits need fp16 on tensor cores");
   require((bytes || of_bytes) == (tensors.byte_format != ByteFormat::kNone), "window_attention",
           "8 bits need their format");
-  require(!of_bytes || !shape.grid.padded(), "window_attention", "qkv in 8 bits has no padding");
+  require(!of_bytes || order == TokenOrder::kImage, "window_attention", "qkv in 8 bits stands in the image's order");
   if (shape.grid.batch == 0) return;
   if (!attention_on_tensor_cores(shape, type)) {
     general_attention(shape, type, order, tensors, stream);
@@ -383,10 +314,8 @@ void window_attention_forward(const WindowAttentionShape& shape, ElementType typ
     launch_attention<__nv_bfloat16, Bytes::kNone>(shape, order, tensors, stream);
   } else if (copies) {
     launch_attention<__half, Bytes::kCopied>(shape, order, tensors, stream);
-  } else if (of_bytes && bytes) {
-    launch_attention<__half, Bytes::kAll>(shape, order, tensors, stream);
   } else if (of_bytes) {
-    launch_attention<__half, Bytes::kInput>(shape, order, tensors, stream);
+    byte_attention_forward(shape, tensors, stream);
   } else if (bytes) {
     launch_attention<__half, Bytes::kResult>(shape, order, tensors, stream);
   } else {

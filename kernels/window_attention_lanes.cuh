@@ -149,17 +149,20 @@ __device__ __forceinline__ void hide_across_seams(float (&scores)[kBlocks][4], i
 // Scores become probabilities but for their sum; `largest` of each row, times the exponent.
 template <int kBlocks>
 __device__ __forceinline__ void exponentiate(float (&scores)[kBlocks][4], float exponent, float (&largest)[2]) {
-  largest[0] = scores[0][0];
-  largest[1] = scores[0][2];
+  // Two of each row, so that comparisons wait less for each other.
+  float each[4];
 #pragma unroll
-  for (int block = 0; block < kBlocks; ++block) {
+  for (int e = 0; e < 4; ++e)
+    each[e] = scores[0][e];
+#pragma unroll
+  for (int block = 1; block < kBlocks; ++block) {
 #pragma unroll
     for (int e = 0; e < 4; ++e)
-      largest[e / 2] = fmaxf(largest[e / 2], scores[block][e]);
+      each[e] = fmaxf(each[e], scores[block][e]);
   }
 #pragma unroll
-  for (float& value : largest)
-    value = max_over(value, 4) * exponent;
+  for (int row = 0; row < 2; ++row)
+    largest[row] = max_over(fmaxf(each[2 * row], each[2 * row + 1]), 4) * exponent;
 #pragma unroll
   for (int block = 0; block < kBlocks; ++block) {
 #pragma unroll

@@ -108,6 +108,15 @@ struct Window {
     const int in_image = padding ? -1 : (image_rows + at_y) * g.map_width + at_x;
     return g.image_order ? in_image : index * g.tokens() + slot.index;
   }
+
+  // The same in image order of a map without padding.
+  __device__ int row_in_image(const WindowGeometry& g, const Slot& slot) const {
+    int at_y = y + slot.y;
+    int at_x = x + slot.x;
+    at_y -= at_y >= g.map_height ? g.map_height : 0;
+    at_x -= at_x >= g.map_width ? g.map_width : 0;
+    return (image_rows + at_y) * g.map_width + at_x;
+  }
 };
 
 // The row of the bias table for a query and a key.
