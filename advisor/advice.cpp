@@ -95,6 +95,13 @@ std::vector<std::optional<HostTimes>> usual_launches(const Work& work) {
   return usual;
 }
 
+void keep_precision(Work& work, const std::vector<std::string>& layers) {
+  const std::vector<std::string> unknown = work.keep_precision(layers);
+  if (unknown.empty()) return;
+  throw Error(ErrorKind::kUsage, fmt::format("--keep-precision {}: no layer of the run is called so", unknown.front()),
+              "", "name layers as `swinscope layers RUN` does; parts such as the block may be left out");
+}
+
 }  // namespace
 
 Advisor::Advisor(const RunFacts& run, const AdviceOptions& options) : run_(run) {
@@ -115,6 +122,7 @@ Advisor::Advisor(const RunFacts& run, const AdviceOptions& options) : run_(run) 
   remove_recording_cost();
   Work work(run_, graph_);
   if (rates_) work.set_rates(*rates_);
+  keep_precision(work, options.kept_precision);
   launch_costs_.usual = usual_launches(work);
   if (!options.first_only || !find_first_card(work, options)) find_cards(work, options);
 }

@@ -47,6 +47,7 @@ struct AdviceOptions {
   std::vector<std::string> applied = {};
   std::optional<std::filesystem::path> peaks = {};  // the GPU's rates; nothing: those that come with the program
   std::string gpu = {};                             // whose rates those are (Rates::named); empty: the run's
+  std::vector<std::string> kept_precision = {};     // layers (Work::keep_precision())
   double bound = 0.05;                              // of the step: above it the replay is not good enough
   double least_share = 0.002;  // of the step: what saves at most less, or is likely to cost, is no card
   std::size_t most_of_a_kind = 8;
@@ -90,7 +91,8 @@ struct Simulation {
 // simulate at once.
 class Advisor {
  public:
-  // Finds the changes and what each saves. Throws as make_graph does. The run must outlive it.
+  // Finds the changes and what each saves. Throws as make_graph does, and Error(kUsage) for a kept layer that the run
+  // does not have. The run must outlive it.
   Advisor(const RunFacts& run, const AdviceOptions& options);
 
   // Nothing is applied yet.

@@ -25,6 +25,20 @@ bool rounds_to_tf32(std::string_view kernel) {
   return kernel.find("tf32") != std::string_view::npos || kernel.find("s1688") != std::string_view::npos;
 }
 
+// "stage3.attn.proj" of "stage3.block5.attn.proj".
+bool has_parts(std::string_view path, std::string_view name) {
+  for (;;) {
+    const std::size_t path_dot = path.find('.');
+    const std::size_t name_dot = name.find('.');
+    if (path.substr(0, path_dot) == name.substr(0, name_dot)) {
+      if (name_dot == std::string_view::npos) return true;
+      name.remove_prefix(name_dot + 1);
+    }
+    if (path_dot == std::string_view::npos) return false;
+    path.remove_prefix(path_dot + 1);
+  }
+}
+
 // Whether a call that waits stands between two of a rank's.
 class HostWaits {
  public:
@@ -110,6 +124,22 @@ const Work::Named& Work::named(const Rank& rank, EventIndex event) {
     entry->second = {is_kernel ? brief_kernel_name(name) : std::string(name), rounds_to_tf32(name), sums_parts(name)};
   }
   return entry->second;
+}
+
+std::vector<std::string> Work::keep_precision(const std::vector<std::string>& names) {
+  std::vector<std::string> unknown;
+  for (const std::string& name : names) {
+    bool is_known = false;
+    for (WorkStream& stream : streams_) {
+      for (WorkItem& item : stream.items) {
+        if (item.operation == nullptr || !has_parts(item.operation->path, name)) continue;
+        item.keeps_precision = true;
+        is_known = true;
+      }
+    }
+    if (!is_known) unknown.push_back(name);
+  }
+  return unknown;
 }
 
 void Work::set_copy_rate(double bytes_per_second, std::string source) {

@@ -28,8 +28,9 @@ struct WorkItem {
   std::string_view precision;              // fp32, tf32, fp16, …; empty: not known
   // Threads of the launch: for kernels that give each element a thread, their number of elements. 0: no kernel.
   std::int64_t threads = 0;
-  bool is_part = false;   // of the product before it: it adds what blocks have computed of the same values
-  bool is_split = false;  // the host waited for something, or another stream, between the one before it and this
+  bool keeps_precision = false;  // as the user wants
+  bool is_part = false;          // of the product before it: it adds what blocks have computed of the same values
+  bool is_split = false;         // the host waited for something, or another stream, between the one before it and this
 };
 
 // The product that an operation computes, of its shapes and FLOPs (all products of it as one in batches); nothing where
@@ -68,6 +69,10 @@ class Work {
   const Rates* rates() const { return rates_; }
   void set_rates(const Rates& rates);
   void set_copy_rate(double bytes_per_second, std::string source);
+
+  // Layers that are computed in other bits by no change. A name's parts occur in a layer's path in their order, so that
+  // "stage3.attn.proj" means those of all blocks. Returns the names that no layer has.
+  std::vector<std::string> keep_precision(const std::vector<std::string>& names);
 
   const RunFacts& run;
   const DependencyGraph& graph;

@@ -84,6 +84,13 @@ void add_advise(Program& program) {
       .option("--apply", options->advice.applied,
               "Changes that are simulated together, by their ids (default: all but the speculative ones)")
       .separated_by(',');
+  command
+      .option(
+          "--keep-precision", options->advice.kept_precision,
+          "Layers whose products stay in the precision that they have, such as those that `swin quantize` leaves in "
+          "fp16: stage3.attn.proj means that of every block")
+      .value_name("LAYER")
+      .separated_by(',');
   const Option peaks =
       command.option("--peaks", options->peaks,
                      "The GPU's rates, as `swinscope peaks --rates FILE` writes them (default: those of data/peaks)");

@@ -4,11 +4,13 @@
 usage: python3 scripts/eight_bits.py [--swin build/gpu/bin/swin] [--precisions fp8,int8] [--out DIR] [--rounds N] [--seconds S] [PART…]
 
 PART speed     each of --cases MODEL:BATCH in fp16 and --precisions, turn by turn: medians, and fp16 over each
-     predicted each of --cases in fp16 by `swinscope scale`, from that recording what `swinscope advise` predicts of --precisions, written to
-               DIR/predicted.ledger.json, and behind all predictions each case in them: how far off the predictions are, of the step. Needs --swinscope
+     predicted each of --cases in fp16 by `swinscope scale`, which layers `swin quantize` keeps in fp16, from both what `swinscope advise` predicts of
+               --precisions, written to DIR/predicted.ledger.json, and behind all predictions each case in fp16 and, as quantized, in them:
+               how far off the predictions are, of the step. Needs --swinscope
      energy    joules an image of --energy-cases, by the power that nvidia-smi shows meanwhile
      accuracy  top-1 of --models trained on procedural pictures (--seeds trainings of --train-images pictures each), on pictures
-               that were held out: in fp16, in --precisions with the ranges of each observer, and how many answers differ
+               that were held out: in fp16, in --precisions with the ranges of each observer, and how many answers differ. What was trained stays
+               in DIR/trained for the parts learning and qat
      training  a step of --training-cases MODEL:BATCH in fp16 and fp8, turn by turn; and the losses of --loss-steps steps of the first
                one in both, from the same start on the same synthetic images: the mean of the last tenth
      learning  --models trained as in accuracy, in fp16 and in fp8: top-1 of both, evaluated in fp16
@@ -51,6 +53,7 @@ def parse():
     parser.add_argument("--energy-cases", default="swin_base:128,swin_large:128,swinv2_base:128")
     parser.add_argument("--models", default="swin_tiny,swinv2_tiny")
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--first-seed", type=int, default=1)
     parser.add_argument("--pictures", type=int, default=45000)
     parser.add_argument("--held-out", type=int, default=20000)
     parser.add_argument("--train-images", type=int, default=200000)
@@ -115,6 +118,14 @@ def advise(runner, recording, precision, *more):
     return json.loads(measuring.run([runner.options.swinscope, *map(str, words)], runner.deadline))["data"]
 
 
+def quantized(runner, model, batch, precision, file):
+    """The layers that accuracy keeps in fp16, and what `swin infer` runs then; at batch 1 nothing is to be rounded."""
+    if batch == 1:
+        return [], ["--precision", precision]
+    report = json.loads(runner.swin("quantize", "--model", model, "--batch", batch, "--precision", precision, "-o", file, "--force", "--json"))
+    return [row["layers"] for row in report["data"] if row["precision"] == "fp16"], ["--precision", precision, "--weights", file]
+
+
 def predicted(runner):
     options = runner.options
     out = pathlib.Path(options.out)
@@ -129,17 +140,24 @@ def predicted(runner):
                       runner.deadline)
         recording = next(folder.rglob("tracing"))
         for precision in options.precisions:
-            predictions[model, batch, precision] = advise(runner, recording, precision, "--ledger", ledger, "--label", f"{model} infer {batch}, {precision} from fp16")
+            kept, words = quantized(runner, model, batch, precision, folder / f"{precision}.safetensors")
+            advice = advise(runner, recording, precision, "--ledger", ledger, "--label", f"{model} infer {batch}, {precision} from fp16",
+                            *(["--keep-precision", ",".join(kept)] if kept else []))
+            predictions[model, batch, precision] = advice, kept, words
     rows, errors = [], []
-    print(f"{'model, batch':<20}{'':<6}{'fp16 [ms]':>11}{'predicted':>11}{'measured':>10}{'error [%]':>11}", flush=True)
-    for (model, batch, precision), advice in predictions.items():
-        step_ns = runner.infer(model, batch, precision, "--steps", steps_for(batch), "--warmup", 30)["step_time_median_ns"]
-        before_ns = advice.get("timed_step_ns") or advice["replayed_step_ns"]
-        error = 100.0 * (advice["joint_step_ns"] / step_ns - 1.0)
-        errors.append(abs(error))
-        rows.append({"model": model, "batch": batch, "precision": precision, "fp16_ns": before_ns, "predicted_ns": advice["joint_step_ns"],
-                     "least_ns": advice["joint_step_least_ns"], "most_ns": advice["joint_step_most_ns"], "measured_ns": step_ns, "error_percent": error})
-        print(f"{model + ', ' + str(batch):<20}{precision:<6}{before_ns * 1e-6:>11.3f}{advice['joint_step_ns'] * 1e-6:>11.3f}{step_ns * 1e-6:>10.3f}{error:>11.1f}", flush=True)
+    print(f"{'model, batch':<20}{'':<6}{'fp16 [ms]':>11}{'predicted':>11}{'measured':>10}{'error [%]':>11}{'fp16/it':>9}  kept in fp16", flush=True)
+    for (model, batch), same in itertools.groupby(predictions, key=lambda key: key[:2]):
+        fp16_ns = runner.infer(model, batch, "fp16", "--steps", steps_for(batch), "--warmup", 30)["step_time_median_ns"]
+        for key in same:
+            advice, kept, words = predictions[key]
+            step_ns = runner.infer(model, batch, *words[1:], "--steps", steps_for(batch), "--warmup", 30)["step_time_median_ns"]
+            error = 100.0 * (advice["joint_step_ns"] / step_ns - 1.0)
+            errors.append(abs(error))
+            rows.append({"model": model, "batch": batch, "precision": key[2], "kept_in_fp16": kept, "traced_fp16_ns": advice.get("timed_step_ns") or advice["replayed_step_ns"],
+                         "fp16_ns": fp16_ns, "predicted_ns": advice["joint_step_ns"], "least_ns": advice["joint_step_least_ns"], "most_ns": advice["joint_step_most_ns"],
+                         "measured_ns": step_ns, "error_percent": error, "ratio": fp16_ns / step_ns})
+            print(f"{model + ', ' + str(batch):<20}{key[2]:<6}{fp16_ns * 1e-6:>11.3f}{advice['joint_step_ns'] * 1e-6:>11.3f}{step_ns * 1e-6:>10.3f}{error:>11.1f}{rows[-1]['ratio']:>9.3f}"
+                  f"  {' '.join(kept)}", flush=True)
     print(f"median {statistics.median(errors):.1f} %, largest {max(errors):.1f} %", flush=True)
     return rows
 
@@ -199,11 +217,19 @@ def share_right(found, classes):
     return 100.0 * right / len(found)
 
 
-def train_on_pictures(runner, model, seed, precision, data, folder):
-    """The file of its weights in `folder`, which is made anew."""
-    shutil.rmtree(folder, ignore_errors=True)
-    runner.swin("train", "--model", model, "--device", "cuda", "--precision", precision, "--batch", 128, "--label-smoothing", 0, "--data", data, "--images",
-                runner.options.train_images, "--lr", 0.0001, "--lr-warmup", 100, "--seed", seed, "--checkpoint", folder, "--quiet")
+def seeds_of(options):
+    return range(options.first_seed, options.first_seed + options.seeds)
+
+
+def trained(runner, model, seed, precision, data):
+    """The file of its weights, which other parts may have made."""
+    folder = pathlib.Path(runner.options.out) / "trained" / f"{model}_{seed}_{precision}_{runner.options.train_images}"
+    if not folder.exists():
+        making = folder.with_suffix(".making")
+        shutil.rmtree(making, ignore_errors=True)
+        runner.swin("train", "--model", model, "--device", "cuda", "--precision", precision, "--batch", 128, "--label-smoothing", 0, "--data", data, "--images",
+                    runner.options.train_images, "--lr", 0.0001, "--lr-warmup", 100, "--seed", seed, "--checkpoint", making, "--quiet")
+        making.rename(folder)
     return checkpoint_of(folder)
 
 
@@ -215,9 +241,10 @@ def accuracy(runner):
     rows = []
     print(f"{'model, seed':<18}{'held out':>9}{'fp16 [%]':>10}{'':>6}{'[%]':>8}{'loss':>7}{'differ [%]':>12}  observer", flush=True)
     for model in options.models.split(","):
-        for seed in range(1, options.seeds + 1):
+        for seed in seeds_of(options):
             folder = pathlib.Path(options.out) / f"{model}_{seed}"
-            weights = train_on_pictures(runner, model, seed, "bf16", data, folder)
+            folder.mkdir(exist_ok=True)
+            weights = trained(runner, model, seed, "fp16", data)
             exact = answers(runner, model, weights, "fp16", held_out)
             before = share_right(exact, classes)
             for precision, observer in itertools.product(options.precisions, options.observers.split(",")):
@@ -243,14 +270,11 @@ def learning(runner):
     classes = sorted(entry.name for entry in (data / "val").iterdir())
     rows = []
     print(f"{'model, seed':<18}{'held out':>9}{'fp16 [%]':>10}{'fp8 [%]':>10}{'gain':>7}", flush=True)
-    for model, seed in itertools.product(options.models.split(","), range(1, options.seeds + 1)):
+    for model, seed in itertools.product(options.models.split(","), seeds_of(options)):
         percents = {}
         for precision in ("fp16", "fp8"):
-            folder = pathlib.Path(options.out) / f"{model}_{seed}_{precision}"
-            weights = train_on_pictures(runner, model, seed, precision, data, folder)
-            found = answers(runner, model, weights, "fp16", data / "val")
+            found = answers(runner, model, trained(runner, model, seed, precision, data), "fp16", data / "val")
             percents[precision] = share_right(found, classes)
-            shutil.rmtree(folder, ignore_errors=True)
         rows.append({"model": model, "seed": seed, "held_out": len(found), "percent": percents})
         print(f"{model + ', ' + str(seed):<18}{len(found):>9}{percents['fp16']:>10.2f}{percents['fp8']:>10.2f}{percents['fp8'] - percents['fp16']:>7.2f}", flush=True)
     return rows
@@ -318,10 +342,10 @@ def qat(runner):
     classes = sorted(entry.name for entry in (data / "val").iterdir())
     rows = []
     print(f"{'model, seed':<18}{'fine-tuned':<12}{'fp16 [%]':>10}{'':>6}{'[%]':>8}{'loss':>7}", flush=True)
-    for model, seed in itertools.product(options.models.split(","), range(1, options.seeds + 1)):
+    for model, seed in itertools.product(options.models.split(","), seeds_of(options)):
         folder = pathlib.Path(options.out) / f"{model}_{seed}_qat"
         shutil.rmtree(folder, ignore_errors=True)
-        start = train_on_pictures(runner, model, seed, "fp16", data, folder / "start")
+        start = trained(runner, model, seed, "fp16", data)
         tuned = ("--model", model, "--device", "cuda", "--batch", 128, "--label-smoothing", 0, "--data", data, "--quiet",
                  "--weights", start, "--images", options.tune_images, "--lr", options.tune_lr, "--seed", seed)
         runner.swin("train", *tuned, "--precision", "fp16", "--checkpoint", folder / "fp16")

@@ -35,6 +35,11 @@ bool is_of_8_bits(const Target& target) { return target.to == "fp8" || target.to
 
 bool has_product(const WorkItem& item) { return is_of_library(item) && item.operation != nullptr; }
 
+// It is known to be in the one precision, and may be in another.
+bool can_change(const WorkItem& item, std::string_view from) {
+  return item.operation != nullptr && item.precision == from && !item.keeps_precision;
+}
+
 // What lies between the products, in values of half the bits: elementwise and layout kernels move half the bytes.
 // Normalization, softmax and losses stay in 32 bits, as automatic mixed precision leaves them, and so do the scores
 // that a softmax reads; sums read half the bytes.
@@ -64,46 +69,78 @@ std::optional<std::array<double, 3>> factor_between(const WorkItem& item, const 
   }
 }
 
-// The one behind it that computes: libraries clear their workspace before a product.
-const WorkItem* kernel_after(const std::vector<WorkItem>& items, std::size_t index) {
+// The kernels beside one that compute: libraries clear their workspace before a product.
+constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+std::size_t kernel_after(const std::vector<WorkItem>& items, std::size_t index) {
   do {
     ++index;
   } while (index < items.size() && items[index].kind == OperationKind::kSet);
-  return index < items.size() ? &items[index] : nullptr;
+  return index < items.size() ? index : kNone;
+}
+std::size_t kernel_before(const std::vector<WorkItem>& items, std::size_t index) {
+  while (index-- > 0) {
+    if (items[index].kind != OperationKind::kSet && !items[index].is_part) return index;
+  }
+  return kNone;
+}
+
+// What so many bytes more (or less) take, beside those that a kernel moves; positive.
+std::optional<double> bytes_more_ns(const WorkItem& item, double more, const Rates& rates) {
+  const auto all = static_cast<double>(item.what->bytes_read + item.what->bytes_written);
+  const std::optional<double> now_ns = rates.bytes_ns(all);
+  const std::optional<double> then_ns = rates.bytes_ns(all + more);
+  if (!now_ns || !then_ns) return std::nullopt;
+  return std::abs(*then_ns - *now_ns);
 }
 
 // What a kernel that makes a product's input takes longer (below 0: less) where it rounds to 8 bits itself. It writes
 // half of the bytes, or, where it adds a residual and so writes what later layers add to, too, half as many more.
 std::optional<double> rounding_ns(const WorkItem& item, double result_bytes, bool adds_residual, const Rates& rates) {
-  const auto all = static_cast<double>(item.what->bytes_read + item.what->bytes_written);
-  const std::optional<double> now_ns = rates.bytes_ns(all);
-  const std::optional<double> then_ns = rates.bytes_ns(all + (adds_residual ? 0.5 : -0.5) * result_bytes);
-  if (!now_ns || !then_ns) return std::nullopt;
-  return *then_ns - *now_ns;
+  const std::optional<double> ns = bytes_more_ns(item, (adds_residual ? 0.5 : -0.5) * result_bytes, rates);
+  if (!ns) return std::nullopt;
+  return adds_residual ? *ns : -*ns;
 }
 
 bool has_bytes(const WorkItem& item) {
   return item.what != nullptr && item.what->has_cost && item.what->bytes_read > 0 && item.what->bytes_written > 0;
 }
 
-// Of normalization, attention and what is elementwise. Few bytes take as long as half of them, and attention whose
-// bytes would take far less than it does waits for its products and exponentials.
-std::optional<std::array<double, 3>> factor_of_maker(const WorkItem& item, const Rates& rates) {
-  if (!has_bytes(item) || (!is_pointwise(item.kind) && item.kind != OperationKind::kAttention)) return std::nullopt;
+// Its bytes then, of those now, as a part of its time: what they do not take stays.
+std::optional<double> factor_of_bytes(const WorkItem& item, double now_bytes, double then_bytes, const Rates& rates) {
+  const std::optional<double> now_ns = rates.bytes_ns(now_bytes);
+  const std::optional<double> then_ns = rates.bytes_ns(then_bytes);
+  if (!now_ns || !then_ns || *now_ns <= 0 || item.duration_ns <= 0) return std::nullopt;
+  // Where half of the bytes fit the L2 cache and all do not, the table's ratio is that of two memories.
+  const double ratio = std::max(*then_ns / *now_ns, then_bytes / now_bytes);
+  const double share = std::min(1.0, *now_ns / static_cast<double>(item.duration_ns));
+  return 1 - share * (1 - std::min(1.0, ratio));
+}
+
+// Of normalization and what is elementwise, which wait for their bytes. Few bytes take as long as half of them.
+std::optional<std::array<double, 3>> factor_of_pointwise(const WorkItem& item, const Rates& rates) {
   const auto read = static_cast<double>(item.what->bytes_read);
   const auto written = static_cast<double>(item.what->bytes_written);
   // Two tensors as large as its result: a branch and the residual.
-  const bool adds_residual = is_pointwise(item.kind) && read >= 1.9 * written;
+  const bool adds_residual = read >= 1.9 * written;
   const double half = 0.5 * written / (read + written);
   const std::optional<double> now_ns = rates.bytes_ns(read + written);
   const std::optional<double> more_ns = rounding_ns(item, written, adds_residual, rates);
   if (!now_ns || !more_ns) return std::nullopt;
-  // Where half of the bytes fit the L2 cache and all do not, the table's ratio is that of two memories.
-  constexpr double kBoundByBytes = 2.0 / 3;
-  const bool waits_for_bytes =
-      is_pointwise(item.kind) || *now_ns >= kBoundByBytes * static_cast<double>(item.duration_ns);
-  const double factor = waits_for_bytes ? std::clamp(1 + *more_ns / *now_ns, 1 - half, 1 + half) : 1.0;
+  const double factor = std::clamp(1 + *more_ns / *now_ns, 1 - half, 1 + half);
   return std::array<double, 3>{std::max(1.0, factor), factor, adds_residual ? 1.0 : 1 - half};
+}
+
+// Of what makes a product's input in 8 bits. Attention reads 8 bits, too, of a product that is computed in them.
+std::optional<std::array<double, 3>> factor_of_maker(const WorkItem& item, bool reads_8_bits, const Rates& rates) {
+  if (!has_bytes(item)) return std::nullopt;
+  if (is_pointwise(item.kind)) return factor_of_pointwise(item, rates);
+  if (item.kind != OperationKind::kAttention) return std::nullopt;
+  const auto read = static_cast<double>(item.what->bytes_read);
+  const auto written = static_cast<double>(item.what->bytes_written);
+  const double then_bytes = (reads_8_bits ? 0.5 : 1.0) * read + 0.5 * written;
+  const std::optional<double> factor = factor_of_bytes(item, read + written, then_bytes, rates);
+  if (!factor) return std::nullopt;
+  return std::array<double, 3>{1, *factor, then_bytes / (read + written)};
 }
 
 // Bytes that changes of precision move around a product: to 8 bits its input's, half of which become part of other
@@ -124,19 +161,31 @@ struct Program {
   bool keeps_parameters;  // in 32 bits
 };
 
-// What a product takes longer or less where the next one reads its result, and it has rounded that itself.
-double rounded_result_ns(const WorkItem& item, const ProductShape& shape, const Rates& rates) {
+// What a product writes, in bytes, where it adds a tensor as large as that which stays in 16 bits; 0: it does not.
+double residual_bytes(const WorkItem& item, const ProductShape& shape) {
   if (!has_bytes(item)) return 0.0;
   const auto written = static_cast<double>(item.what->bytes_written);
   const double bytes_each = written / (static_cast<double>(shape.batch * shape.m) * static_cast<double>(shape.n));
   const double operands =
       bytes_each * static_cast<double>(shape.batch * shape.m + shape.n) * static_cast<double>(shape.k);
-  const bool adds_residual = static_cast<double>(item.what->bytes_read) - operands >= 0.9 * written;
-  return rounding_ns(item, written, adds_residual, rates).value_or(0.0);
+  return static_cast<double>(item.what->bytes_read) - operands >= 0.9 * written ? written : 0.0;
 }
 
-// How many times as long it takes; by Estimate. after: the kernel behind it.
-std::optional<std::array<double, 3>> factor_of(const WorkItem& item, const WorkItem* after, const Target& target,
+// Whether one that takes so long by the table takes more than twice what its operations and its bytes would at the
+// best rates: it waits for other things.
+bool has_few_rows(double table_ns, const WorkItem& item, const ProductShape& shape, const Target& target,
+                  const Rates& rates) {
+  const auto operations = static_cast<double>(2 * shape.batch * shape.m * shape.n * shape.k);
+  double work_ns = operations / rates.best_product_rate(target.from).value_or(operations);
+  if (has_bytes(item)) {
+    const auto bytes = static_cast<double>(item.what->bytes_read + item.what->bytes_written);
+    work_ns = std::max(work_ns, rates.bytes_ns(bytes).value_or(0.0));
+  }
+  return table_ns > 2 * work_ns;
+}
+
+// How many times as long a product takes; by Estimate. rounds_result: what is behind it reads 8 bits.
+std::optional<std::array<double, 3>> factor_of(const WorkItem& item, bool rounds_result, const Target& target,
                                                const Rates& rates, const Program& program) {
   const std::optional<ProductShape> shape = product_of(*item.what);
   if (!shape) return std::nullopt;
@@ -145,23 +194,44 @@ std::optional<std::array<double, 3>> factor_of(const WorkItem& item, const WorkI
   if (!now_ns || !then_ns || *now_ns <= 0) return std::nullopt;
   // The table's integer products write 32-bit sums; one that scales them writes as little as a product of fp8.
   if (target.to == "int8") then_ns = std::min(*then_ns, rates.product_ns("fp8", *shape).value_or(*then_ns));
-  // Attention reads 8 bits, too.
-  if (is_of_8_bits(target) && program.has_own_kernels && after != nullptr && after->operation != nullptr &&
-      after->precision == target.from && (has_product(*after) || after->kind == OperationKind::kAttention))
-    then_ns = std::max(0.5 * *then_ns, *then_ns + rounded_result_ns(item, *shape, rates));
+  double residual_ns = 0;  // which is read as before
+  if (is_of_8_bits(target) && program.has_own_kernels) {
+    const double residual = residual_bytes(item, *shape);
+    if (residual > 0) residual_ns = bytes_more_ns(item, -residual, rates).value_or(0.0);
+    if (rounds_result && has_bytes(item)) {
+      const auto written = static_cast<double>(item.what->bytes_written);
+      then_ns = std::max(0.5 * *then_ns, *then_ns + rounding_ns(item, written, residual > 0, rates).value_or(0.0));
+    }
+  }
   const double bytes = cast_bytes(*shape, target, item.kind == OperationKind::kConv, program.keeps_parameters);
   const double casts_ns = bytes > 0 ? rates.bytes_ns(bytes).value_or(0) : 0.0;
   const double stay = is_of_8_bits(target) && program.has_own_kernels ? 0 : 0.5;
-  std::array<double, 3> factors = {(1.25 * *then_ns + casts_ns) / *now_ns, (*then_ns + stay * casts_ns) / *now_ns,
-                                   0.85 * *then_ns / *now_ns};
-  // One of few rows that is as fast as the table's in 8 bits already waits for other things than its operands.
-  if (is_of_8_bits(target) && static_cast<double>(item.duration_ns) <= *then_ns) factors[1] = std::max(1.0, factors[1]);
+  const double all_ns = *now_ns + residual_ns;
+  std::array<double, 3> factors = {(1.25 * *then_ns + residual_ns + casts_ns) / all_ns,
+                                   (*then_ns + residual_ns + stay * casts_ns) / all_ns,
+                                   (0.85 * *then_ns + residual_ns) / all_ns};
+  // It gets as fast as the table's in 8 bits, and no faster, where it is not already.
+  if (is_of_8_bits(target) && item.duration_ns > 0 && has_few_rows(*now_ns, item, *shape, target, rates))
+    factors[1] = std::max(factors[1], std::min(1.0, (*then_ns + residual_ns) / static_cast<double>(item.duration_ns)));
   return factors;
 }
 
 bool is_torch(const Work& work) {
   return std::ranges::any_of(work.run.operations(),
                              [](const RankOperations& rank) { return rank.are_torch_profile(); });
+}
+
+// A program that rounds where values are made: which of a stream's products read 8 bits, since they gain by it.
+std::vector<bool> products_of_8_bits(const std::vector<WorkItem>& items, const Target& target, const Rates& rates,
+                                     const Program& program) {
+  std::vector<bool> found(items.size());
+  if (!is_of_8_bits(target) || !program.has_own_kernels) return found;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (!can_change(items[i], target.from) || !has_product(items[i]) || items[i].is_part) continue;
+    const auto factor = factor_of(items[i], false, target, rates, program);
+    found[i] = factor && (*factor)[1] < 1;
+  }
+  return found;
 }
 
 // What comes with 16 bits beside the work itself, as a part of the time that it takes now: once for each operation.
@@ -200,18 +270,25 @@ std::vector<Change> find_precisions(const Work& work) {
     Beside beside(work, target);
     std::size_t products = 0;
     std::size_t staying = 0;
+    std::size_t kept = 0;  // as the user wants
     for (const WorkStream& stream : work.streams()) {
+      const std::vector<bool> of_8_bits = products_of_8_bits(stream.items, target, rates, program);
       for (std::size_t i = 0; i < stream.items.size(); ++i) {
         const WorkItem& item = stream.items[i];
         const WorkItem* next = i + 1 < stream.items.size() ? &stream.items[i + 1] : nullptr;
-        const WorkItem* const after = kernel_after(stream.items, i);
-        if (item.operation == nullptr || item.precision != target.from || item.is_part) continue;
+        if (item.keeps_precision && item.precision == target.from && has_product(item) && !item.is_part) ++kept;
+        if (!can_change(item, target.from) || item.is_part) continue;
         if (!fits_tensor_cores(item)) {
           ++staying;
           continue;
         }
+        const std::size_t after = kernel_after(stream.items, i);
+        const std::size_t before = kernel_before(stream.items, i);
         if (has_product(item)) {
-          std::optional<std::array<double, 3>> factor = factor_of(item, after, target, rates, program);
+          const bool is_read_by_attention = after != kNone && stream.items[after].kind == OperationKind::kAttention &&
+                                            can_change(stream.items[after], target.from);
+          const bool rounds_result = of_8_bits[i] && after != kNone && (of_8_bits[after] || is_read_by_attention);
+          std::optional<std::array<double, 3>> factor = factor_of(item, rounds_result, target, rates, program);
           if (!factor) continue;
           beside.add_to(*factor, item);
           ++products;
@@ -223,9 +300,8 @@ std::vector<Change> find_precisions(const Work& work) {
           change.evidence.push_back(item.ref);
           for (std::size_t part = i + 1; part < end_of_product(stream.items, i); ++part)
             place.beside.push_back(stream.items[part].ref);
-        } else if (is_of_8_bits(target) && program.has_own_kernels && after != nullptr && has_product(*after) &&
-                   after->precision == target.from && !after->is_part) {
-          if (const auto factor = factor_of_maker(item, rates))
+        } else if (after != kNone && of_8_bits[after]) {
+          if (const auto factor = factor_of_maker(item, before != kNone && of_8_bits[before], rates))
             change.scaled.push_back({.op = item.ref, .factor = *factor});
         } else if (target.halves_bytes) {
           std::optional<std::array<double, 3>> factor = factor_between(item, next);
@@ -251,6 +327,9 @@ std::vector<Change> find_precisions(const Work& work) {
       change.assumptions.push_back(
           fmt::format("convolutions of fewer than 4 channels take as long, tensor cores do not have them ({})",
                       times_per_step(staying, work)));
+    if (kept > 0)
+      change.assumptions.push_back(fmt::format("products of the layers that were named stay in {} ({})", target.from,
+                                               times_per_step(kept, work)));
     if (is_of_8_bits(target))
       change.assumptions.emplace_back(
           program.has_own_kernels
