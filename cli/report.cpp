@@ -12,10 +12,12 @@
 #include "advisor/advised_report.h"
 #include "analyzer/experiment/comparison.h"
 #include "analyzer/experiment/experiment.h"
+#include "analyzer/experiment/quality.h"
 #include "analyzer/experiment/run_comparison.h"
 #include "analyzer/report/report_files.h"
 #include "cli/command.h"
 #include "cli/experiments.h"
+#include "cli/quality_file.h"
 #include "cli/selection.h"
 #include "collector/launcher/command.h"
 #include "store/error.h"
@@ -30,6 +32,7 @@ struct ReportOptions {
   std::vector<std::string> beside;
   std::string bundle;
   std::string author;
+  std::string quality;
   SelectionOptions selection;
 };
 
@@ -143,6 +146,16 @@ std::vector<ReportPart> all_parts(const std::vector<std::string>& runs, const Re
   return parts;
 }
 
+void add_quality_of(const std::string& file, std::vector<ReportPart>& parts) {
+  const Quality quality = read_quality(file);
+  std::size_t found = 0;
+  for (ReportPart& part : parts)
+    if (add_quality(quality, part.document)) ++found;
+  if (found > 0) return;
+  throw Error(ErrorKind::kUsage, fmt::format("--quality: no experiment of the report has points by {}", quality.factor),
+              "", "the first line of the file names what was swept, as `swinscope sweep --vary` did");
+}
+
 void refuse_mixture(const std::vector<std::string>& runs, std::string_view kind) {
   const auto experiments = std::ranges::count_if(runs, [](const std::string& run) { return is_experiment(run); });
   if (runs.size() < 2 || experiments == 0 || experiments == std::ssize(runs)) return;
@@ -165,6 +178,7 @@ int run_report(const ReportOptions& options) {
   const std::vector<PublishedResult> published = find_all_published(options.beside);
   if (!is_for_people) refuse_mixture(runs, kind.substr(1));
   std::vector<ReportPart> parts = all_parts(runs, options);
+  if (!options.quality.empty()) add_quality_of(options.quality, parts);
   const bool has_experiment =
       std::ranges::any_of(parts, [](const ReportPart& part) { return part.series.has_value(); });
   if (!published.empty() && (!has_experiment || !is_for_people)) {
@@ -198,6 +212,12 @@ void add_report(Program& program) {
                  "Folder: the report with its figures as SVG (and PDF, where rsvg-convert is installed), and its "
                  "tables as CSV and LaTeX");
   command.option("--author", options->author, "Name on the first page of an .html or .md report");
+  command
+      .option(
+          "--quality", options->quality,
+          "How good the results of the points are, measured elsewhere, on one chart with their speed. First line: what "
+          "was swept and the measure, such as precision,top-1 [%]; then one for each measurement, such as fp8,77.2")
+      .value_name("FILE.csv");
   add_beside(command, options->beside);
   options->selection.add_to(command);
   options->common.add_class_rules(command);

@@ -276,6 +276,49 @@ ReportChart breakdown_chart(const Table& table) {
                              "exposed_memory_ns", "idle_ns"})};
 }
 
+// A point for each measured point of the experiment, slowest first; bars from the least to the most.
+ReportChart quality_chart(const Table& table) {
+  constexpr std::size_t kFactor = 0;
+  const std::size_t gpus = find_column(table, "gpus");
+  const std::size_t rate = find_column(table, "images_per_s");
+  const std::size_t step = find_column(table, "step_ns");
+  const std::size_t quality = find_column(table, "quality");
+  const bool has_images =
+      std::ranges::all_of(table.rows, [&](const std::vector<Cell>& row) { return number(row[rate]).has_value(); });
+  const bool says_gpus = gpus != kFactor && std::ranges::any_of(table.rows, [&](const std::vector<Cell>& row) {
+                           return row[gpus] != table.rows.front()[gpus];
+                         });
+  Chart chart;
+  chart.title = table.title;
+  chart.x_title = fmt::format("{}: {}", table.columns[kFactor].title, has_images ? "images/s" : "step");
+  chart.y_title = table.columns[quality].title;
+  Series measured = series_of(table, "quality", "measured");
+  double least = 0, most = 0;
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    const std::vector<Cell>& row = table.rows[i];
+    std::string name = format_cell(row[kFactor], table.columns[kFactor].unit);
+    if (says_gpus) name += fmt::format(" x{:g}", number(row[gpus]).value_or(1));
+    const std::size_t speed = has_images ? rate : step;
+    chart.categories.push_back(fmt::format("{}: {}", name, format_cell(row[speed], table.columns[speed].unit)));
+    const double low = number(row[find_column(table, "least")]).value_or(0);
+    const double high = number(row[find_column(table, "most")]).value_or(0);
+    measured.half_widths.push_back((high - low) / 2);
+    least = i == 0 ? low : std::min(least, low);
+    most = i == 0 ? high : std::max(most, high);
+    chart.description += fmt::format("{}{}, {}", i == 0 ? "" : "; ", chart.categories.back(), measured.texts[i]);
+  }
+  // What differs is seen though all of it is far above 0.
+  const double room = std::max(most - least, 0.02 * std::abs(most));
+  chart.y_min = least - room;
+  chart.y_max = most + room;
+  chart.series = {std::move(measured)};
+  return {
+      std::move(chart),
+      "Slowest first. The axis does not begin at 0. Bars: half of what lies between the least and the most that was "
+      "measured, to either side of the mean.",
+      table};
+}
+
 // Of the rows of one run or point: from the step of the base to its own.
 ReportChart waterfall_chart(const Table& table, const std::string& name) {
   Table rows = columns_of(table, {table.columns.front().key, "what", table.columns[kWaterfallValue].key});
@@ -315,6 +358,7 @@ std::vector<ReportChart> charts_of(const Document& document) {
   std::vector<ReportChart> charts;
   if (const Table* points = find_table(document, "points"))
     charts = ScalingCharts(*points, text_of_fact(document, "images")).make();
+  if (const Table* quality = find_table(document, "quality")) charts.push_back(quality_chart(*quality));
   for (const char* key : {"scaling_loss", "difference"}) {
     if (const Table* parts = find_table(document, key)) add_waterfalls(*parts, charts);
   }

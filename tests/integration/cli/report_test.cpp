@@ -1,5 +1,7 @@
 // `swinscope report`: one file that needs nothing else.
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <set>
 
 #include <gmock/gmock.h>
@@ -55,6 +57,41 @@ TEST_F(ReportCommand, SaysWhatLayersAndInfoSay) {
   ASSERT_FALSE(info["health"].empty());
   for (const auto& finding : info["health"])
     EXPECT_THAT(html, HasSubstr(finding["finding"].get<std::string>()));
+}
+
+// What was measured elsewhere stands on one chart with the speed of the points, and in the table of every other form.
+TEST_F(ReportCommand, ShowsSpeedBesideQuality) {
+  const std::string experiment = (recording().parent_path() / "swinscope_swin_large_weak_2gpu").string();
+  const auto write = [&](const std::string& text) {
+    std::ofstream(folder() / "q.csv") << text;
+    return (folder() / "q.csv").string();
+  };
+  const std::string file = write("gpus, top-1 [%]\n1, 77.2\n1, 77.6\n\n2, 77.0\n");
+  ASSERT_EQ(run({"report", experiment, "-o", "r.html", "--quality", file}).status, 0);
+  const std::string html = read_file(folder() / "r.html");
+  EXPECT_THAT(html, HasSubstr("Speed and top-1 [%]"));
+  ASSERT_EQ(run({"report", experiment, "-o", "r.json", "--quality", file}).status, 0);
+  const auto rows = nlohmann::json::parse(read_file(folder() / "r.json"))["data"]["quality"];
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0]["gpus"], 1);
+  EXPECT_NEAR(rows[0]["quality"].get<double>(), 77.4, 1e-9);
+  EXPECT_EQ(rows[0]["most"], 77.6);
+  EXPECT_EQ(rows[1]["measured"], 1);
+
+  const auto refused = [&](const std::string& text, int status, const char* what) {
+    const ProgramResult result = run({"report", experiment, "-o", "no.html", "--quality", write(text)});
+    EXPECT_EQ(result.status, status) << result.err;
+    EXPECT_THAT(result.err, HasSubstr(what));
+    EXPECT_FALSE(std::filesystem::exists(folder() / "no.html"));
+  };
+  refused("", 3, "no measurements");
+  refused("gpus,top-1\n", 3, "there is no line below the names of the columns");
+  refused("gpus\n1,2\n", 3, "line 1: \"gpus\": 1 values, not 2");
+  refused("gpus,top-1\n1,nan\n", 3, "line 2: \"1,nan\": \"nan\" is no number");
+  refused("gpus,top-1\n,77\n", 3, "a value is missing");
+  refused("gpus,top-1\n4,77\n", 3, "gpus 4: no point of the experiment has it");
+  refused("precision,top-1\nfp8,77\n", 2, "no experiment of the report has points by precision");
+  EXPECT_EQ(run({"report", experiment, "-o", "no.html", "--quality", (folder() / "none.csv").string()}).status, 3);
 }
 
 // Of an experiment the advice is on the recording that the report shows: that of the point with the most GPUs.

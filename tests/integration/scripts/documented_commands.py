@@ -12,6 +12,8 @@ NOT_RUN = [
     (r"scripts/swinv2_scaling\.sh --cpus-only.*", "takes minutes; scripts_scaling_test runs it in small"),
     (r"scripts/(swin_large|swinv2)_scaling\.sh .*", "needs GPUs"),
     (r"(swinscope launch --ranks \d+ -- )?swin (infer|train) .*--device cuda.*", "needs a GPU"),
+    (r"swinscope sweep .* -- swin infer --device cuda .*", "needs a GPU"),
+    (r"swinscope report \S+ --quality .*", "needs what was measured of such a sweep"),
     (r"swin verify", "needs a GPU"),
     (r"swin quantize .*", "needs a GPU"),
     (r"python3 scripts/eight_bits\.py( .*)?", "needs a GPU"),
