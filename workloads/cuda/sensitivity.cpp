@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -14,8 +15,6 @@
 namespace swinscope {
 namespace {
 
-// A layer that saves less of a pass than this gains nothing that can be measured.
-constexpr double kLeastSaved = 1e-3;
 constexpr std::size_t kRounds = 3;
 
 struct Trial {
@@ -114,14 +113,61 @@ InputRanges without(const InputRanges& ranges, const std::set<std::string>& grou
   return rest;
 }
 
-// What is gained for the error: the least is left out first.
-double worth(const LayerGroup& group, double milliseconds) {
-  if (!group.kept || group.error <= 0.0) return std::numeric_limits<double>::infinity();
-  if (group.saved_milliseconds <= kLeastSaved * milliseconds) return -group.error;
-  return group.saved_milliseconds / group.error;
+// A layer that saves less of a pass than this gains nothing that can be measured.
+constexpr double kLeastSaved = 1e-3;
+
+struct Choice {
+  double saved = 0.0;
+  std::vector<std::size_t> groups;
+};
+
+// Whether each of the groups from `next` on is chosen, too, so that they take off `error`. rest: the errors of these,
+// from each one on.
+void choose(std::span<const LayerGroup> groups, std::size_t next, const std::vector<double>& rest, double error,
+            Choice& so_far, Choice& best) {
+  if (so_far.saved >= best.saved || rest[next] < error) return;
+  if (error <= 0.0) {
+    best = so_far;
+    return;
+  }
+  so_far.saved += groups[next].saved_milliseconds;
+  so_far.groups.push_back(next);
+  choose(groups, next + 1, rest, error - groups[next].error, so_far, best);
+  so_far.saved -= groups[next].saved_milliseconds;
+  so_far.groups.pop_back();
+  choose(groups, next + 1, rest, error, so_far, best);
 }
 
 }  // namespace
+
+std::vector<std::size_t> cheapest_in_16_bits(std::span<const LayerGroup> groups, double error, double least_saved) {
+  std::vector<std::size_t> chosen, indices;
+  std::vector<LayerGroup> paid;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    if (groups[i].error <= 0.0) continue;  // their 16 bits bring the logits no nearer
+    if (groups[i].saved_milliseconds < least_saved) {
+      chosen.push_back(i);
+      error -= groups[i].error;
+    } else {
+      indices.push_back(i);
+      paid.push_back(groups[i]);
+    }
+  }
+  std::vector<double> rest(paid.size() + 1);
+  for (std::size_t i = paid.size(); i-- > 0;)
+    rest[i] = rest[i + 1] + paid[i].error;
+  Choice none, best{std::numeric_limits<double>::infinity(), {}};
+  choose(paid, 0, rest, error, none, best);
+  if (std::isinf(best.saved)) {
+    chosen.resize(groups.size());
+    std::iota(chosen.begin(), chosen.end(), std::size_t{0});
+    return chosen;
+  }
+  for (const std::size_t group : best.groups)
+    chosen.push_back(indices[group]);
+  std::ranges::sort(chosen);
+  return chosen;
+}
 
 Sensitivity find_sensitivity(const SwinConfig& config, std::int64_t batch, const DeviceModelOptions& options,
                              const ParameterStore<float>& store, const std::vector<float>& images,
@@ -145,18 +191,27 @@ Sensitivity find_sensitivity(const SwinConfig& config, std::int64_t batch, const
     found.groups.push_back({name, trials.change(trial).cosine - found.all.cosine, times.second - times.first});
   }
   take_times(all);
-  std::set<std::string> left_out;
   found.ranges = ranges;
+  double error = least_cosine - found.all.cosine;
   while (found.chosen.cosine < least_cosine) {
-    const auto least = std::ranges::min_element(
-        found.groups, {}, [&](const LayerGroup& group) { return worth(group, found.milliseconds); });
-    if (least == found.groups.end() || !least->kept) break;  // none is left
-    least->kept = false;
-    left_out.insert(least->name);
+    const std::vector<std::size_t> in_16_bits =
+        cheapest_in_16_bits(found.groups, error, kLeastSaved * found.milliseconds);
+    std::set<std::string> left_out;
+    for (LayerGroup& group : found.groups)
+      group.kept = true;
+    for (const std::size_t i : in_16_bits) {
+      found.groups[i].kept = false;
+      left_out.insert(found.groups[i].name);
+    }
     found.ranges = without(ranges, left_out);
-    const Trial trial = trials.run(found.ranges);
-    found.chosen = trials.change(trial);
-    take_times(trial);
+    const Trial chosen = trials.run(found.ranges);
+    found.chosen = trials.change(chosen);
+    if (found.chosen.cosine >= least_cosine || in_16_bits.size() == found.groups.size()) {
+      take_times(chosen);
+      break;
+    }
+    // Errors of groups add up only nearly: what is missing is asked for, too.
+    error += std::max(least_cosine - found.chosen.cosine, 0.01 * error);
   }
   return found;
 }

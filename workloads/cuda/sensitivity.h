@@ -34,9 +34,13 @@ struct Sensitivity {
   InputRanges ranges;                                  // of these
 };
 
-// options.precision: kFp8 or kInt8. images: [batch, 3, size, size]. Groups are left out, first those whose 8 bits save
-// least for the error that they add, until the logits' cosine is `least_cosine` at least. pass_time: milliseconds of a
-// pass.
+// Of groups, by their indices, those whose 8 bits together save least of a pass among all choices that take `error` off
+// 1 - cosine, errors being added up. Groups that save less than `least_saved` milliseconds are for nothing: all of them
+// that take off anything. All groups where no choice takes off as much.
+std::vector<std::size_t> cheapest_in_16_bits(std::span<const LayerGroup> groups, double error, double least_saved);
+
+// options.precision: kFp8 or kInt8. images: [batch, 3, size, size]. The cheapest groups are left out with which the
+// logits' cosine is `least_cosine` at least. pass_time: milliseconds of a pass.
 using PassTime = std::function<double(std::span<const DeviceStep>, cuda::Stream)>;
 Sensitivity find_sensitivity(const SwinConfig& config, std::int64_t batch, const DeviceModelOptions& options,
                              const ParameterStore<float>& store, const std::vector<float>& images,

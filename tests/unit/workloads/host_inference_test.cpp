@@ -175,7 +175,25 @@ TEST_P(HostInference, ProductsOfEightBitsKeepTheLogits) {
   }
 }
 
-// Layers stay in 16 bits, one kind after another, until the logits are as close as is asked for.
+// d is for nothing, and takes 1 off. Of 6, b and c take off 5 more for 5, a would for 8; of 9, a and b take off 8 for
+// 10, a and c for 11.
+TEST(EightBits, TheCheapestChoiceOfLayersStaysInSixteenBits) {
+  const std::vector<LayerGroup> groups = {
+      {"a", 6.0, 8.0}, {"b", 3.0, 2.0}, {"c", 4.0, 3.0}, {"d", 1.0, -0.5}, {"e", -1.0, 0.0}};
+  const auto cheapest = [&](double error) { return cheapest_in_16_bits(groups, error, 0.1); };
+  using Indices = std::vector<std::size_t>;
+  EXPECT_EQ(cheapest(0.5), (Indices{3}));
+  EXPECT_EQ(cheapest(4.0), (Indices{1, 3}));
+  EXPECT_EQ(cheapest(5.0), (Indices{2, 3}));
+  EXPECT_EQ(cheapest(6.0), (Indices{1, 2, 3}));
+  EXPECT_EQ(cheapest(9.0), (Indices{0, 1, 3}));
+  EXPECT_EQ(cheapest(14.0), (Indices{0, 1, 2, 3}));
+  EXPECT_EQ(cheapest(14.5), (Indices{0, 1, 2, 3, 4}));                   // not enough
+  EXPECT_EQ(cheapest_in_16_bits(groups, 5.0, 2.5), (Indices{1, 2, 3}));  // b is for nothing, too
+  EXPECT_TRUE(cheapest_in_16_bits({}, 1.0, 0.1).empty());
+}
+
+// Layers stay in 16 bits until the logits are as close as is asked for.
 TEST_P(HostInference, LayersThatCostMostStayInSixteenBits) {
   test::set_host_gpu(kSmallHopper);
   const Reference reference(blocks_for_bytes(GetParam()), 1);
@@ -203,6 +221,15 @@ TEST_P(HostInference, LayersThatCostMostStayInSixteenBits) {
   EXPECT_GE(closer.chosen.cosine, wanted);
   EXPECT_LT(closer.ranges.size(), ranges.size());
   EXPECT_GT(closer.ranges.size(), 0U);
+  // No other choice that would do is cheaper.
+  const auto saved = [](const Sensitivity& found) {
+    double sum = 0.0;
+    for (const LayerGroup& group : found.groups)
+      sum += group.kept ? 0.0 : group.saved_milliseconds;
+    return sum;
+  };
+  EXPECT_LT(saved(closer), saved(find(1.0)));
+  EXPECT_EQ(std::ranges::count_if(find(1.0).groups, &LayerGroup::kept), 0);
   for (const LayerGroup& group : any.groups)
     EXPECT_EQ(group.saved_milliseconds, group.name.ends_with("attn.window") ? 0.0 : 2.0) << group.name;
   for (const LayerGroup& group : closer.groups)
