@@ -130,14 +130,18 @@ std::optional<std::array<double, 3>> factor_of_pointwise(const WorkItem& item, c
   return std::array<double, 3>{std::max(1.0, factor), factor, adds_residual ? 1.0 : 1 - half};
 }
 
-// Of what makes a product's input in 8 bits. Attention reads 8 bits, too, of a product that is computed in them.
-std::optional<std::array<double, 3>> factor_of_maker(const WorkItem& item, bool reads_8_bits, const Rates& rates) {
+// Of what makes a product's input in 8 bits, or reads what one makes in 8 bits, as attention does.
+struct BytesAround {
+  bool reads, writes;
+};
+std::optional<std::array<double, 3>> factor_between_products(const WorkItem& item, BytesAround around,
+                                                             const Rates& rates) {
   if (!has_bytes(item)) return std::nullopt;
-  if (is_pointwise(item.kind)) return factor_of_pointwise(item, rates);
-  if (item.kind != OperationKind::kAttention) return std::nullopt;
+  if (is_pointwise(item.kind) && around.writes) return factor_of_pointwise(item, rates);
+  if (item.kind != OperationKind::kAttention || !(around.reads || around.writes)) return std::nullopt;
   const auto read = static_cast<double>(item.what->bytes_read);
   const auto written = static_cast<double>(item.what->bytes_written);
-  const double then_bytes = (reads_8_bits ? 0.5 : 1.0) * read + 0.5 * written;
+  const double then_bytes = (around.reads ? 0.5 : 1.0) * read + (around.writes ? 0.5 : 1.0) * written;
   const std::optional<double> factor = factor_of_bytes(item, read + written, then_bytes, rates);
   if (!factor) return std::nullopt;
   return std::array<double, 3>{1, *factor, then_bytes / (read + written)};
@@ -300,8 +304,9 @@ std::vector<Change> find_precisions(const Work& work) {
           change.evidence.push_back(item.ref);
           for (std::size_t part = i + 1; part < end_of_product(stream.items, i); ++part)
             place.beside.push_back(stream.items[part].ref);
-        } else if (after != kNone && of_8_bits[after]) {
-          if (const auto factor = factor_of_maker(item, before != kNone && of_8_bits[before], rates))
+        } else if (is_of_8_bits(target)) {
+          const BytesAround around = {before != kNone && of_8_bits[before], after != kNone && of_8_bits[after]};
+          if (const auto factor = factor_between_products(item, around, rates))
             change.scaled.push_back({.op = item.ref, .factor = *factor});
         } else if (target.halves_bytes) {
           std::optional<std::array<double, 3>> factor = factor_between(item, next);

@@ -144,12 +144,13 @@ TEST(Precision, OfEightBitsMakesAttentionFasterByItsBytes) {
 // `swin quantize` says which layers stay in fp16: their products, what makes their inputs, and attention's reading of
 // what they make.
 TEST(Precision, StaysWhereLayersAreKept) {
-  Candidates run([](HandStep& step) {
+  const auto make = [](HandStep& step) {
     step.at("stage1.block2.norm1").kernel(kNorm, 30, {}, moves("norm", 300000, 300000));
     step.at("stage1.block2.attn.qkv").kernel(kGemm, 60, {}, layer("fp16"));
     step.at("stage1.block2.attn.window").kernel("attention_kernel", 30, {}, moves("attention", 300000, 300000));
     step.at("stage1.block2.attn.proj").kernel(kGemm, 60, {}, layer("fp16"));
-  });
+  };
+  Candidates run(make);
   const Rates rates = flat_rates();
   run.work().set_rates(rates);
   EXPECT_THAT(find_precisions(run.work()).at(0).scaled, SizeIs(4));
@@ -161,6 +162,15 @@ TEST(Precision, StaysWhereLayersAreKept) {
   expect_factors(found[0].scaled[0], {1, 28.5 / 30, 0.75});
   EXPECT_EQ(found[0].evidence, std::vector<OpRef>{found[0].scaled[1].op});
   EXPECT_THAT(found[0].assumptions, Contains("products of the layers that were named stay in fp16 (once a step)"));
+  const auto with_kept = [&](const std::string& layer) {
+    Candidates again(make);
+    again.work().set_rates(rates);
+    EXPECT_THAT(again.work().keep_precision({layer}), IsEmpty());
+    return find_precisions(again.work()).at(0).scaled;
+  };
+  const std::vector<Scaled> without_proj = with_kept("attn.proj");
+  ASSERT_THAT(without_proj, SizeIs(3));  // the normalization, qkv, and attention, which reads 8 bits
+  expect_factors(without_proj[2], {1, 28.5 / 30, 0.75});
 }
 
 // x and w have 557,056 bytes and y 131,072, of which the half is 655.36 ns: less, or where a residual is added, more.
