@@ -86,8 +86,8 @@ TEST_F(ReportCommand, ShowsSpeedBesideQuality) {
   };
   refused("", 3, "no measurements");
   refused("gpus,top-1\n", 3, "there is no line below the names of the columns");
-  refused("gpus\n1,2\n", 3, "line 1: \"gpus\": 1 values, not 2");
-  refused("gpus,top-1\n1,nan\n", 3, "line 2: \"1,nan\": \"nan\" is no number");
+  refused("gpus\n1,2\n", 3, R"(line 1: "gpus": 1 values, not 2)");
+  refused("gpus,top-1\n1,nan\n", 3, R"(line 2: "1,nan": "nan" is no number)");
   refused("gpus,top-1\n,77\n", 3, "a value is missing");
   refused("gpus,top-1\n4,77\n", 3, "gpus 4: no point of the experiment has it");
   refused("precision,top-1\nfp8,77\n", 2, "no experiment of the report has points by precision");
