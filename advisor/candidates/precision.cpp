@@ -84,21 +84,19 @@ std::size_t kernel_before(const std::vector<WorkItem>& items, std::size_t index)
   return kNone;
 }
 
-// What so many bytes more (or less) take, beside those that a kernel moves; positive.
+// What so many bytes more take, beside those that a kernel moves; of fewer, below 0.
 std::optional<double> bytes_more_ns(const WorkItem& item, double more, const Rates& rates) {
   const auto all = static_cast<double>(item.what->bytes_read + item.what->bytes_written);
   const std::optional<double> now_ns = rates.bytes_ns(all);
   const std::optional<double> then_ns = rates.bytes_ns(all + more);
   if (!now_ns || !then_ns) return std::nullopt;
-  return std::abs(*then_ns - *now_ns);
+  return *then_ns - *now_ns;
 }
 
 // What a kernel that makes a product's input takes longer (below 0: less) where it rounds to 8 bits itself. It writes
 // half of the bytes, or, where it adds a residual and so writes what later layers add to, too, half as many more.
 std::optional<double> rounding_ns(const WorkItem& item, double result_bytes, bool adds_residual, const Rates& rates) {
-  const std::optional<double> ns = bytes_more_ns(item, (adds_residual ? 0.5 : -0.5) * result_bytes, rates);
-  if (!ns) return std::nullopt;
-  return adds_residual ? *ns : -*ns;
+  return bytes_more_ns(item, (adds_residual ? 0.5 : -0.5) * result_bytes, rates);
 }
 
 bool has_bytes(const WorkItem& item) {
@@ -201,7 +199,7 @@ std::optional<std::array<double, 3>> factor_of(const WorkItem& item, bool rounds
   double residual_ns = 0;  // which is read as before
   if (is_of_8_bits(target) && program.has_own_kernels) {
     const double residual = residual_bytes(item, *shape);
-    if (residual > 0) residual_ns = bytes_more_ns(item, -residual, rates).value_or(0.0);
+    if (residual > 0) residual_ns = -bytes_more_ns(item, -residual, rates).value_or(0.0);
     if (rounds_result && has_bytes(item)) {
       const auto written = static_cast<double>(item.what->bytes_written);
       then_ns = std::max(0.5 * *then_ns, *then_ns + rounding_ns(item, written, residual > 0, rates).value_or(0.0));
