@@ -29,6 +29,7 @@ import json
 import math
 import os
 import pathlib
+import re
 import shutil
 import statistics
 import subprocess
@@ -126,6 +127,19 @@ def quantized(runner, model, batch, precision, file):
     return [row["layers"] for row in report["data"] if row["precision"] == "fp16"], ["--precision", precision, "--weights", file]
 
 
+def names_in_recording(runner, recording, kept):
+    """What the run calls them: a product within a fused kernel has the kernel's name, stage1.mlp or stage2.attn.window."""
+    if not kept:
+        return []
+    report = json.loads(measuring.run([runner.options.swinscope, "layers", str(recording), "--warmup-steps", "30", "--format", "json"], runner.deadline))
+    layers = {re.sub(r"block\d+\.", "", row["path"]) for row in report["data"]["layers"]}
+    names = []
+    for name in kept:
+        block = name.rpartition(".")[0]
+        names.append(next((one for one in (name, block, block + ".window") if one in layers), name))
+    return list(dict.fromkeys(names))
+
+
 def predicted(runner):
     options = runner.options
     out = pathlib.Path(options.out)
@@ -141,8 +155,9 @@ def predicted(runner):
         recording = next(folder.rglob("tracing"))
         for precision in options.precisions:
             kept, words = quantized(runner, model, batch, precision, folder / f"{precision}.safetensors")
+            names = names_in_recording(runner, recording, kept)
             advice = advise(runner, recording, precision, "--ledger", ledger, "--label", f"{model} infer {batch}, {precision} from fp16",
-                            *(["--keep-precision", ",".join(kept)] if kept else []))
+                            *(["--keep-precision", ",".join(names)] if names else []))
             predictions[model, batch, precision] = advice, kept, words
     rows, errors = [], []
     print(f"{'model, batch':<20}{'':<6}{'fp16 [ms]':>11}{'predicted':>11}{'measured':>10}{'error [%]':>11}{'fp16/it':>9}  kept in fp16", flush=True)
