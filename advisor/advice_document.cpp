@@ -67,10 +67,23 @@ std::string note_on_recording(const Advice& advice) {
   return fmt::format("Savings are of the step without the recorder's cost: {}{}.", fmt::join(parts, ", "), how);
 }
 
+// "63.06 ms (59.58 ms to 63.92 ms) of 236.0 ms".
+std::string saving_of(const Card& card, const Advice& advice) {
+  const std::string step = format_duration(advice.step_ns());
+  return fmt::format("{} ({} to {}) of {}{}", format_duration(card.likely_ns()),
+                     format_duration(card.saving_ns.front()), format_duration(card.saving_ns.back()), step,
+                     advice.has_recording_cost()                            ? " without the recorder's cost"
+                     : step != format_duration(advice.error.traced_step_ns) ? " as it is replayed"
+                                                                            : "");
+}
+
 std::string headline(const Advice& advice) {
   if (advice.is_refused()) return "no advice: " + advice.abstained.front().reason;
-  const std::string next = next_line(advice);
-  return next.empty() ? "no change was found that saves a noticeable part of the step" : next;
+  if (const std::string next = next_line(advice); !next.empty()) return next;
+  if (advice.cards.empty()) return "no change was found that saves a noticeable part of the step";
+  const Card& first = advice.cards.front();
+  return fmt::format("no change is sure to save a noticeable part of the step; {} may save {}, {}", first.change.title,
+                     saving_of(first, advice), confidence_name(first.change.confidence));
 }
 
 }  // namespace
@@ -106,15 +119,7 @@ std::vector<std::string> doubts_of(const Advice& advice) {
 
 std::string next_line(const Advice& advice) {
   const Card* next = next_card(advice);
-  if (next == nullptr) return {};
-  const Card& first = *next;
-  return fmt::format("next: {}, saves {} ({} to {}) of {}{}", first.change.title, format_duration(first.likely_ns()),
-                     format_duration(first.saving_ns.front()), format_duration(first.saving_ns.back()),
-                     format_duration(advice.step_ns()),
-                     advice.has_recording_cost() ? " without the recorder's cost"
-                     : format_duration(advice.step_ns()) != format_duration(advice.error.traced_step_ns)
-                         ? " as it is replayed"
-                         : "");
+  return next == nullptr ? "" : fmt::format("next: {}, saves {}", next->change.title, saving_of(*next, advice));
 }
 
 Document advice_document(const Trace& trace, const Advice& advice) {

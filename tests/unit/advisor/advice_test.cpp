@@ -403,6 +403,11 @@ TEST(Advice, LeadsWithTheFirstThatIsNotSpeculative) {
   EXPECT_EQ(next_card(advice), nullptr);
   EXPECT_EQ(next_line(advice), "");
   EXPECT_THAT(ids(3), ElementsAre("fp8"));
+  EXPECT_THAT(advice_document(Trace(), advice).headline.at(0),
+              StartsWith("no change is sure to save a noticeable part of the step; fp8 may save 300 ns"));
+  advice.cards.clear();
+  EXPECT_EQ(advice_document(Trace(), advice).headline.at(0),
+            "no change was found that saves a noticeable part of the step");
   advice.abstained = {{"advice", "the replay is too far off"}};
   EXPECT_THAT(ids(3), IsEmpty());
 }
