@@ -34,7 +34,7 @@ const std::map<std::string, std::string> kMayDiffer = {
 };
 
 // Both are killed where the sanitizers' own calls are limited, bring what they count themselves, have a library
-// before the sanitizers' own, or fork while the collector is loaded: a fork waits 20 ms for that, too short with them.
+// before the sanitizers' own, or fork beside threads.
 bool is_for_sanitizers(const std::string& name) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   const std::vector<std::string> kinds = {
