@@ -146,7 +146,7 @@ void KinetoDocumentReader::take_complete(const KinetoEvent& event, KinetoKind ki
   set_origin(*event.ts_ns);
   const std::int64_t start_ns = *event.ts_ns - *origin_ns_;
   const std::int64_t end_ns = start_ns + event.dur_ns.value_or(0);
-  if (own_ && (start_ns < -kMaxTimeNs || end_ns > kMaxTimeNs)) return drop(what_of(event), "the time is out of range");
+  if (start_ns < -kMaxTimeNs || end_ns > kMaxTimeNs) return drop(what_of(event), "the time is out of range");
   extend(start_ns, end_ns);
   is_xpu_ |= event.category.starts_with("xpu_");
   Member& member = *members_[index];
@@ -196,7 +196,7 @@ void KinetoDocumentReader::take_mark(const KinetoEvent& event) {
   set_origin(*event.ts_ns);
   const std::size_t index = members_.size() == 1 ? 0 : plan_.of_host(keys_.key(event), order_);
   const std::int64_t time_ns = *event.ts_ns - *origin_ns_;
-  if (own_ && (time_ns < -kMaxTimeNs || time_ns > kMaxTimeNs)) return drop(what_of(event), "the time is out of range");
+  if (time_ns < -kMaxTimeNs || time_ns > kMaxTimeNs) return drop(what_of(event), "the time is out of range");
   members_[index]->records.add_mark(event, time_ns);
 }
 
