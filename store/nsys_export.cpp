@@ -172,20 +172,21 @@ std::set<std::int64_t> alarming_severities(Database& db) {
 
 // Tables that describe others, or the file.
 bool is_description(std::string_view table) {
-  constexpr std::array<std::string_view, 8> kPrefixes = {"TARGET_INFO_",     "ENUM_",         "META_DATA",
+  constexpr std::array<std::string_view, 9> kPrefixes = {"TARGET_INFO_",     "ENUM_",         "META_DATA",
                                                          "EXPORT_META_DATA", "NVTX_PAYLOAD_", "ANALYSIS_",
-                                                         "ProcessStreams",   "sqlite_"};
+                                                         "ProcessStreams",   "sqlite_",       "UnwindMethodType"};
   return std::ranges::any_of(kPrefixes, [&](std::string_view prefix) { return table.starts_with(prefix); });
 }
 
 // What of an export is read; other tables with rows are named, so that nobody thinks they were read.
-constexpr std::array<const char*, 16> kReadTables = {"StringIds",
+constexpr std::array<const char*, 17> kReadTables = {"StringIds",
                                                      "CUPTI_ACTIVITY_KIND_KERNEL",
                                                      "CUPTI_ACTIVITY_KIND_MEMCPY",
                                                      "CUPTI_ACTIVITY_KIND_MEMSET",
                                                      "CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
                                                      "CUPTI_ACTIVITY_KIND_RUNTIME",
                                                      "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
+                                                     "CUPTI_ACTIVITY_KIND_CUDA_EVENT",
                                                      "CUPTI_ACTIVITY_KIND_OVERHEAD",
                                                      "PROFILER_OVERHEAD",
                                                      "CUDA_GRAPH_NODE_EVENTS",

@@ -33,8 +33,8 @@ struct Kinds {
 using Spans = Kinds<KernelRecord, MemcpyRecord, MemsetRecord, GraphTraceRecord, ApiRecord, NvtxPayloadRecord>;
 // What else is read of any source. All other kinds are read of our own files only; the tables of an export are named
 // among those that are not read (store/nsys_export.cpp).
-using OfAnySource = Kinds<GraphNodeRecord, MemoryRecord, SyncRecord, OverheadRecord, CollectiveRecord, ThreadCpuRecord,
-                          ProcessCpuRecord, ProcessRecord>;
+using OfAnySource = Kinds<GraphNodeRecord, MemoryRecord, SyncRecord, CudaEventRecord, OverheadRecord, CollectiveRecord,
+                          ThreadCpuRecord, ProcessCpuRecord, ProcessRecord>;
 
 template <typename... Records>
 constexpr auto tables_of(Kinds<Records...> /*kinds*/) {
@@ -162,6 +162,7 @@ class TraceFile::Reader {
       const RankRow row(rows, rank_of(record));
       Columns::template read<ReadGroup::kStrings>(row, record);
       Columns::template read<ReadGroup::kName>(row, record);
+      if (!own_) clear_placeholders(record);
       hand_over(row.rank(), record);
     }
     const bool is_read = rows.exists() && rows.missing_column().empty();
@@ -177,6 +178,18 @@ class TraceFile::Reader {
       return ranks_.of(record.global_pid);
     } else {
       return ranks_.first();
+    }
+  }
+
+  // What Nsight Systems writes where it knows nothing: of events no time, and a number that joins nothing.
+  template <typename Record>
+  static void clear_placeholders(Record& record) {
+    constexpr std::uint64_t kJoinsNothing = 0xFFFF'FFFF;
+    if constexpr (requires { record.event_sync; }) {
+      if (record.event_sync == kJoinsNothing) record.event_sync = 0;
+    }
+    if constexpr (std::is_same_v<Record, CudaEventRecord>) {
+      if (record.time_ns == 0) record.time_ns = kUnknownTime;
     }
   }
 

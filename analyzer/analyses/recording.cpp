@@ -46,13 +46,16 @@ void count_launches(const Trace& trace, const Rank& rank, const std::vector<bool
   for (const ThreadLane& lane : rank.api_lanes) {
     std::int64_t open = 0;
     bool any = false;
+    std::int64_t launch_until = INT64_MIN;  // a launch within a launch is the driver's, of the same kernel
     for (EventIndex i = lane.events.begin; i < lane.events.end; ++i) {
       if (launched[i]) {
         any = true;
+        launch_until = rank.api.end_ns[i];
         health.launches_without_kernel += std::exchange(open, 0);
-      } else if (is_kernel_launch(trace.text(rank.api.name[i])) &&
+      } else if (rank.api.start_ns[i] >= launch_until && is_kernel_launch(trace.text(rank.api.name[i])) &&
                  rank.is_within_windows(rank.api.start_ns[i], rank.api.end_ns[i]) &&
                  !captures.has_node_of(lane.global_tid, rank.api.start_ns[i], rank.api.end_ns[i])) {
+        launch_until = rank.api.end_ns[i];
         ++open;
       }
     }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "analyzer/base/parallel.h"
 #include "analyzer/base/text.h"
@@ -263,11 +264,23 @@ void add_diagnostics(Trace& trace) {
   }
 }
 
+// One line for each reason: an export has many tables that are not read.
+std::vector<std::pair<std::string, std::vector<std::string>>> drops_by_reason(const std::vector<DropInfo>& drops) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> by_reason;
+  for (const DropInfo& drop : drops) {
+    auto found = std::ranges::find(by_reason, drop.reason, &decltype(by_reason)::value_type::first);
+    if (found == by_reason.end()) found = by_reason.insert(found, {drop.reason, {}});
+    found->second.push_back(counted(drop.count, drop.what));
+  }
+  return by_reason;
+}
+
 void add_drop_warnings(Trace& trace) {
   for (const Rank& rank : trace.ranks) {
-    for (const DropInfo& drop : rank.run.drops) {
-      trace.warnings.push_back(
-          fmt::format("rank {}: {} left out: {}", rank.run.rank, counted(drop.count, drop.what), drop.reason));
+    for (const auto& [reason, what] : drops_by_reason(rank.run.drops)) {
+      const bool are_tables = what.size() > 1 && reason == "this table is not read";
+      trace.warnings.push_back(fmt::format("rank {}: {} left out: {}", rank.run.rank, fmt::join(what, ", "),
+                                           are_tables ? "these tables are not read" : reason));
     }
     if (rank.run.graph_level_only) {
       trace.warnings.push_back(fmt::format(

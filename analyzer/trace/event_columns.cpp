@@ -71,6 +71,28 @@ void fill_classes(Rank& rank, const StringPool& strings, const Watch& watch) {
   }
 }
 
+// Where nsys wraps the functions of the library it records them twice: cudaMalloc and, within it and with its
+// correlation, cudaMalloc_v3020. Gives how many it left out.
+EventIndex leave_out_repeated(const RawApiCalls& raw, LaneOrder& lanes, const Watch& watch) {
+  const auto repeats = [&](EventIndex inner, EventIndex outer) {
+    return raw.correlation[inner] != 0 && raw.correlation[inner] == raw.correlation[outer] &&
+           raw.name[inner] == raw.name[outer] && raw.end_ns[inner] <= raw.end_ns[outer];
+  };
+  EventIndex kept = 0;
+  for (const std::uint32_t lane : raw.lanes.sorted()) {
+    Slice& events = lanes.events[lane];
+    const EventIndex begin = kept;
+    for (EventIndex i = events.begin; i < events.end; ++i) {
+      watch.tick();
+      if (kept == begin || !repeats(lanes.order[i], lanes.order[kept - 1])) lanes.order[kept++] = lanes.order[i];
+    }
+    events = {begin, kept};
+  }
+  const auto repeated = static_cast<EventIndex>(lanes.order.size() - kept);
+  lanes.order.resize(kept);
+  return repeated;
+}
+
 }  // namespace
 
 Interval plausible_times(const RawGpuEvents& gpu, const RawApiCalls& calls, const RawRanges& ranges) {
@@ -93,10 +115,12 @@ Interval plausible_times(const RawGpuEvents& gpu, const RawApiCalls& calls, cons
   return {*middle - kFarNs, *middle + kFarNs};
 }
 
-void take_calls(RawApiCalls& raw, Rank& rank, Interval times, const Watch& watch) {
+EventIndex take_calls(RawApiCalls& raw, Rank& rank, Interval times, const Watch& watch) {
   // Of two calls that start together the longer is the outer one.
   const auto outer_first = [&](EventIndex i) { return std::pair(raw.start_ns[i], -raw.end_ns[i]); };
-  const auto [order, lanes] = order_by_lane(raw.lane, raw.lanes.sorted(), outer_first, within(raw, times), watch);
+  LaneOrder ordered = order_by_lane(raw.lane, raw.lanes.sorted(), outer_first, within(raw, times), watch);
+  const EventIndex repeated = leave_out_repeated(raw, ordered, watch);
+  const auto& [order, lanes] = ordered;
   for (const std::uint32_t lane : raw.lanes.sorted()) {
     if (lanes[lane].size() > 0) rank.api_lanes.push_back({raw.lanes.key(lane), lanes[lane]});
   }
@@ -106,6 +130,7 @@ void take_calls(RawApiCalls& raw, Rank& rank, Interval times, const Watch& watch
   rank.api.correlation = raw.correlation.take_in_order(order);
   raw = {};
   fill_lane_column(rank.api_lanes, rank.api.lane, order.size());
+  return repeated;
 }
 
 void take_ranges(RawRanges& raw, Rank& rank, Interval times, const Watch& watch) {

@@ -19,7 +19,8 @@ namespace swinscope {
 Interval plausible_times(const RawGpuEvents& gpu, const RawApiCalls& calls, const RawRanges& ranges);
 
 // Each may run beside the others: they touch different members of `rank`.
-void take_calls(RawApiCalls& raw, Rank& rank, Interval times, const Watch& watch);
+// Gives the number of calls that are left out since they are recorded twice.
+EventIndex take_calls(RawApiCalls& raw, Rank& rank, Interval times, const Watch& watch);
 void take_ranges(RawRanges& raw, Rank& rank, Interval times, const Watch& watch);
 // All columns but the launches. Gives of each event the number of its process in `raw.processes`, which stay.
 // `strings`: those of the names.

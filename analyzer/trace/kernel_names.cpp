@@ -208,6 +208,9 @@ std::string copy_name(CopyKind kind, MemoryKind src, MemoryKind dst) {
   const std::string kind_name = found != kCopyKinds.end()    ? std::string(found->name)
                                 : kind == CopyKind::kUnknown ? "Unknown"
                                                              : fmt::format("kind {}", static_cast<std::int32_t>(kind));
+  // Of the pages of unified memory most sources say no more.
+  const bool is_unified = kind >= CopyKind::kUnifiedHostToDevice && kind <= CopyKind::kUnifiedDeviceToDevice;
+  if (is_unified && src == MemoryKind::kUnknown && dst == src) return fmt::format("Memcpy {}", kind_name);
   return fmt::format("Memcpy {} ({} -> {})", kind_name, memory_kind_name(src), memory_kind_name(dst));
 }
 

@@ -181,14 +181,16 @@ class TraceBuilder::Process : public RecordSink {
     const std::size_t events = gpu_.start_ns.size() + ranges_.record.size() + api_.start_ns.size();
     // What needs nothing of the others, on two threads. Each frees its records when it has made columns of them.
     std::vector<std::uint32_t> process_of_gpu_event;
+    EventIndex repeated_calls = 0;
     const std::array<std::function<void()>, 3> parts = {
         [&] { process_of_gpu_event = take_gpu_events(gpu_, rank_, pool_, times, Watch(cancel_)); },
         [&] { take_ranges(ranges_, rank_, times, Watch(cancel_)); },
-        [&] { take_calls(api_, rank_, times, Watch(cancel_)); }};
+        [&] { repeated_calls = take_calls(api_, rank_, times, Watch(cancel_)); }};
     parallel_for(parts.size(), 2, [&](std::size_t i) { parts.at(i)(); });
     join_launches(rank_, gpu_.processes, process_of_gpu_event, Watch(cancel_));
     gpu_ = {};
-    far_events_ += static_cast<std::int64_t>(events) - rank_.gpu.size() - rank_.ranges.size() - rank_.api.size();
+    far_events_ +=
+        static_cast<std::int64_t>(events) - repeated_calls - rank_.gpu.size() - rank_.ranges.size() - rank_.api.size();
     leave_out_far(times, rank_.marks, rank_.syncs, rank_.cuda_events, rank_.overheads, rank_.thread_cpu);
     const auto by_start = [](const auto& r) { return r.start_ns; };
     sort_by(rank_.marks, by_start);

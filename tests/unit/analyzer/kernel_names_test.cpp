@@ -175,6 +175,9 @@ TEST(CopyName, BothWays) {
 }
 
 TEST(CopyName, OfAnUnknownNumber) {
+  EXPECT_EQ(copy_name(CopyKind::kUnifiedDeviceToHost, MemoryKind::kUnknown, MemoryKind::kUnknown),
+            "Memcpy Unified DtoH");
+  EXPECT_EQ(parse_copy_name("Memcpy Unified DtoH").kind, CopyKind::kUnifiedDeviceToHost);
   EXPECT_EQ(copy_name(CopyKind{77}, MemoryKind{99}, MemoryKind{-1}), "Memcpy kind 77 (Unknown -> Unknown)");
   EXPECT_EQ(set_name(MemoryKind{99}), "Memset (Unknown)");
 }

@@ -233,6 +233,26 @@ TEST_F(TraceBuilderTest, TheRuntimeCallIsTheLaunchAndNotTheDriverCallInside) {
   EXPECT_EQ(trace_.text(rank.api.name[rank.gpu.launch[1]]), "cudaLaunchKernelExC");
 }
 
+TEST_F(TraceBuilderTest, ACallThatIsRecordedTwiceIsOneCall) {
+  RecordSink& into = sink();
+  add_call(into, "cudaMemcpy_v3020", 101, 199, 5);
+  add_call(into, "cudaMemcpy", 100, 200, 5);
+  add_call(into, "cudaLaunchKernel", 300, 310, 6);
+  add_call(into, "cudaLaunchKernel_v7000", 301, 310, 6);
+  add_call(into, "cudaLaunchKernel", 400, 410, 0);  // of unknown correlation: not known to be the same
+  add_call(into, "cudaLaunchKernel", 401, 409, 0);
+  add_call(into, "cudaLaunchKernel", 500, 510, 7, kProcess + 2);  // another thread's
+  add_call(into, "cudaMemcpy", 600, 610, 8);                      // behind each other
+  add_call(into, "cudaMemcpy", 610, 620, 8);
+  into.add(kernel(into, "k", 305, 400, 7, 6));
+  const Rank& rank = build();
+  EXPECT_EQ(names(rank.api.name), (Names{"cudaMemcpy", "cudaLaunchKernel", "cudaLaunchKernel", "cudaLaunchKernel",
+                                         "cudaMemcpy", "cudaMemcpy", "cudaLaunchKernel"}));
+  EXPECT_EQ(rank.api.start_ns, (std::vector<std::int64_t>{100, 300, 400, 401, 600, 610, 500}));
+  EXPECT_EQ(rank.gpu.launch, (std::vector<EventIndex>{1}));
+  EXPECT_TRUE(rank.run.drops.empty());
+}
+
 TEST_F(TraceBuilderTest, CorrelationsCountWithinAProcess) {
   RecordSink& to = sink();
   RunInfo run;

@@ -179,8 +179,30 @@ TEST_F(ReaderRows, UnknownStringsAreEmpty) {
 TEST_F(ReaderRows, TablesThatAreNotReadAreNamedWhenTheyHaveRows) {
   read(std::string(kKernels) +
        "CREATE TABLE GPU_METRICS(timestamp); INSERT INTO GPU_METRICS VALUES(1), (2);"
+       "CREATE TABLE UnwindMethodType(number, name); INSERT INTO UnwindMethodType VALUES(1, 'x');"
        "CREATE TABLE OSRT_API(start)");
   EXPECT_EQ(drops(), std::vector<std::string>{"2 GPU_METRICS row: this table is not read"});
+}
+
+TEST_F(ReaderRows, EventsOfAnExportSayWhatWaitsForThem) {
+  read(
+      std::string(kKernels) +
+      "CREATE TABLE CUPTI_ACTIVITY_KIND_CUDA_EVENT(timestamp, deviceId, contextId, streamId, correlationId, globalPid, "
+      "eventId, eventSyncId); INSERT INTO CUPTI_ACTIVITY_KIND_CUDA_EVENT VALUES(0, 0, 1, 7, 126, 0, 1, 3),"
+      "(40, 0, 1, 8, 127, 0, 2, 4294967295);"
+      "CREATE TABLE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION(start, end, deviceId, contextId, streamId, syncType, eventId, "
+      "eventSyncId); INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION VALUES(5, 6, 0, 1, 8, 2, 1, 3),"
+      "(7, 9, 0, 1, 4294967295, 4, 4294967295, 4294967295)");
+  const auto& events = rank(0).cuda_events;
+  ASSERT_EQ(events.size(), 2U);
+  EXPECT_EQ(events[0].time_ns, kUnknownTime) << "0 says that it was not recorded";
+  EXPECT_EQ(events[1].time_ns, 40);
+  EXPECT_EQ(events[0].event_sync, 3U);
+  EXPECT_EQ(events[1].event_sync, 0U);
+  EXPECT_EQ(events[1].stream, 8U);
+  EXPECT_EQ(rank(0).syncs.at(0).event_sync, 3U);
+  EXPECT_EQ(rank(0).syncs.at(1).event_sync, 0U);
+  EXPECT_EQ(drops(), std::vector<std::string>{});
 }
 
 TEST_F(ReaderRows, GraphLevelTracesSaySo) {
