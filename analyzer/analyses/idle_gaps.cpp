@@ -140,7 +140,7 @@ std::vector<IdleGap> idle_gaps(const Trace& trace, const RunScope& scope) {
   return gaps;
 }
 
-std::vector<std::string> HostWork::shares(const Trace& trace) const {
+std::vector<std::string> largest_shares(std::span<const NamedTime> parts, std::int64_t unrecorded_ns) {
   std::int64_t whole_ns = unrecorded_ns;
   for (const auto& [name, length_ns] : parts)
     whole_ns += length_ns;
@@ -150,10 +150,17 @@ std::vector<std::string> HostWork::shares(const Trace& trace) const {
     shares.push_back(
         fmt::format("{} {:.0f} %", name, 100 * static_cast<double>(length_ns) / static_cast<double>(whole_ns)));
   };
-  for (std::size_t i = 0; i < std::min(kNamed, parts.size()); ++i)
-    add(trace.text(parts[i].first), parts[i].second);
+  for (const auto& [name, length_ns] : parts.first(std::min(kNamed, parts.size())))
+    add(name, length_ns);
   add("nothing recorded", unrecorded_ns);
   return shares;
+}
+
+std::vector<std::string> HostWork::shares(const Trace& trace) const {
+  std::vector<NamedTime> named;
+  for (const auto& [name, length_ns] : parts)
+    named.emplace_back(trace.text(name), length_ns);
+  return largest_shares(named, unrecorded_ns);
 }
 
 std::vector<HostWork> host_work(const Trace& trace, std::span<const IdleGap> gaps) {

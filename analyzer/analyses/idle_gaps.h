@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -35,6 +36,10 @@ struct HostWork {
   // not known.
   std::vector<std::string> shares(const Trace& trace) const;
 };
+
+// Of parts by name, the longest first, and what is not recorded: the largest, as HostWork::shares has them.
+using NamedTime = std::pair<std::string_view, std::int64_t>;
+std::vector<std::string> largest_shares(std::span<const NamedTime> parts, std::int64_t unrecorded_ns);
 
 // Of each of the gaps.
 std::vector<HostWork> host_work(const Trace& trace, std::span<const IdleGap> gaps);

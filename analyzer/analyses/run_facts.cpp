@@ -42,6 +42,10 @@ const std::vector<IdleGap>& RunFacts::idle_gaps() const {
   return idle_gaps_.get([&] { return swinscope::idle_gaps(trace, scope); });
 }
 
+const HostActivity& RunFacts::host_waits() const {
+  return host_waits_.get([&] { return swinscope::host_waits(trace, idle_gaps()); });
+}
+
 const std::vector<HostPhases>& RunFacts::host() const {
   return host_.get([&] { return host_phases(trace, scope); });
 }
@@ -55,7 +59,8 @@ const std::vector<LayerRow>& RunFacts::layers() const {
 }
 
 const Verdict& RunFacts::verdict() const {
-  return verdict_.get([&] { return judge(trace, scope, devices(), kernels(), host(), waits()); });
+  const auto host_activity = [&]() -> const HostActivity& { return host_waits(); };
+  return verdict_.get([&] { return judge(trace, scope, devices(), kernels(), host(), waits(), host_activity); });
 }
 
 }  // namespace swinscope

@@ -6,6 +6,7 @@
 
 #include "analyzer/analyses/collective_waits.h"
 #include "analyzer/analyses/host_phases.h"
+#include "analyzer/analyses/host_waits.h"
 #include "analyzer/analyses/idle_gaps.h"
 #include "analyzer/analyses/kernel_table.h"
 #include "analyzer/analyses/late_ranks.h"
@@ -38,6 +39,7 @@ class RunFacts {
   const LateRanks& late_ranks() const;
   const std::vector<DeviceBreakdown>& devices() const;
   const std::vector<IdleGap>& idle_gaps() const;  // the longest first
+  const HostActivity& host_waits() const;         // in idle_gaps()
   const std::vector<HostPhases>& host() const;
   const std::vector<KernelRow>& kernels() const;  // by name, all ranks together
   const std::vector<LayerRow>& layers() const;    // whole paths, by phase
@@ -53,6 +55,7 @@ class RunFacts {
   Lazy<LateRanks> late_ranks_;
   Lazy<std::vector<DeviceBreakdown>> devices_;
   Lazy<std::vector<IdleGap>> idle_gaps_;
+  Lazy<HostActivity> host_waits_;
   Lazy<std::vector<HostPhases>> host_;
   Lazy<std::vector<KernelRow>> kernels_;
   Lazy<std::vector<LayerRow>> layers_;

@@ -115,8 +115,9 @@ std::string largest_kernel(const std::vector<KernelRow>& kernels, Bound bound) {
 
 std::string evidence_of(const Trace& trace, Bound bound) {
   switch (bound) {
-    case Bound::kInput:
     case Bound::kHost:
+      return fmt::format("swinscope analyze {} --table host_waits", path_argument(trace.path));
+    case Bound::kInput:
     case Bound::kOther:
       return fmt::format("swinscope launches {}", path_argument(trace.path));
     case Bound::kWaiting:
@@ -169,8 +170,17 @@ std::string why_not(const Verdict& verdict, Bound first, Bound second, const std
   return fmt::format("{} and {} take the same time", bound_name(first), bound_name(second));
 }
 
+// What stands behind the verdict: the largest kernel of those that make it up, or what kept the host.
+std::string main_reason(Bound bound, const std::vector<KernelRow>& kernels,
+                        const std::function<const HostActivity&()>& host_activity) {
+  if (bound != Bound::kHost) return largest_kernel(kernels, bound);
+  const std::string shares = host_activity().shares();
+  return shares.empty() ? "" : fmt::format(" Meanwhile the host was in: {}.", shares);
+}
+
 void conclude(const Trace& trace, const RunScope& scope, const std::vector<DeviceBreakdown>& devices,
-              const std::vector<KernelRow>& kernels, Verdict& verdict) {
+              const std::vector<KernelRow>& kernels, const std::function<const HostActivity&()>& host_activity,
+              Verdict& verdict) {
   std::vector<Bound> known;
   for (const Bound bound : by_size(verdict.total_ns)) {
     if (is_known(bound)) known.push_back(bound);
@@ -197,7 +207,7 @@ void conclude(const Trace& trace, const RunScope& scope, const std::vector<Devic
   const bool by_name = first == Bound::kCompute || first == Bound::kMemory;
   verdict.sentence =
       fmt::format("bound by {}: {} {}{}.{}", bound_name(first), subject(first), amount(verdict, first, per),
-                  by_name ? ", judged by kernel name" : "", largest_kernel(kernels, first));
+                  by_name ? ", judged by kernel name" : "", main_reason(first, kernels, host_activity));
   if (verdict.total_ns[index(second)] == 0) return;
   verdict.second = second;
   verdict.sentence += fmt::format(" Second: {}, {} ({:.1f} %).", bound_name(second),
@@ -205,7 +215,8 @@ void conclude(const Trace& trace, const RunScope& scope, const std::vector<Devic
 }
 
 void judge_devices(const Trace& trace, const RunScope& scope, const std::vector<DeviceBreakdown>& devices,
-                   const std::vector<KernelRow>& kernels, Verdict& verdict) {
+                   const std::vector<KernelRow>& kernels, const std::function<const HostActivity&()>& host_activity,
+                   Verdict& verdict) {
   std::int64_t steps = 0;
   for (const DeviceBreakdown& device : devices) {
     add_device(verdict.total_ns, device);
@@ -223,7 +234,7 @@ void judge_devices(const Trace& trace, const RunScope& scope, const std::vector<
   verdict.part_ns = divide_exactly(verdict.total_ns, divisor);
   for (const std::int64_t part : verdict.part_ns)
     verdict.whole_part_ns += part;
-  conclude(trace, scope, devices, kernels, verdict);
+  conclude(trace, scope, devices, kernels, host_activity, verdict);
 }
 
 // Without a GPU: by what the steps of the host were spent on.
@@ -299,12 +310,12 @@ std::string_view Verdict::confidence() const {
 }
 
 Verdict judge(const Trace& trace, const RunScope& scope, const std::vector<DeviceBreakdown>& devices,
-              const std::vector<KernelRow>& kernels, const std::vector<HostPhases>& host,
-              const CollectiveWaits& waits) {
+              const std::vector<KernelRow>& kernels, const std::vector<HostPhases>& host, const CollectiveWaits& waits,
+              const std::function<const HostActivity&()>& host_activity) {
   Verdict verdict;
   verdict.has_gpu_work = !devices.empty();
   if (verdict.has_gpu_work) {
-    judge_devices(trace, scope, devices, kernels, verdict);
+    judge_devices(trace, scope, devices, kernels, host_activity, verdict);
   } else {
     judge_host(trace, scope, host, verdict);
   }

@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,6 +26,7 @@
 
 #include "analyzer/analyses/collective_waits.h"
 #include "analyzer/analyses/host_phases.h"
+#include "analyzer/analyses/host_waits.h"
 #include "analyzer/analyses/kernel_table.h"
 #include "analyzer/analyses/time_breakdown.h"
 #include "analyzer/facts/scope.h"
@@ -70,9 +72,11 @@ struct Verdict {
   std::string_view confidence() const;
 };
 
-// `kernels`: of the scope, by name; `waits`: those that `devices` were made with.
+// `kernels`: of the scope, by name; `waits`: those that `devices` were made with. `host_activity` is asked where the
+// verdict is the host.
 Verdict judge(const Trace& trace, const RunScope& scope, const std::vector<DeviceBreakdown>& devices,
-              const std::vector<KernelRow>& kernels, const std::vector<HostPhases>& host, const CollectiveWaits& waits);
+              const std::vector<KernelRow>& kernels, const std::vector<HostPhases>& host, const CollectiveWaits& waits,
+              const std::function<const HostActivity&()>& host_activity);
 
 // Integers that sum to round(sum of `values` / divisor), each within one of its value / divisor; divisor >= 1.
 template <std::size_t N>

@@ -10,6 +10,7 @@
 #include "analyzer/analyses/collectives_table.h"
 #include "analyzer/analyses/cpu_utilization.h"
 #include "analyzer/analyses/gpu_power.h"
+#include "analyzer/analyses/host_waits.h"
 #include "analyzer/analyses/idle_gaps_table.h"
 #include "analyzer/analyses/late_ranks_table.h"
 #include "analyzer/analyses/launch_statistics.h"
@@ -121,6 +122,12 @@ constexpr std::array kAnalyses = {
              "(host, synchronization, input), it was launched in time (communication, dependency), or its launch was "
              "not recorded (other). The causes sum to the idle time.",
              kTime, kOverview, true, false, [](Run run, Options) { return idle_table(run.devices()); }},
+    Analysis{
+        "host_waits", "What the host did while GPUs waited for it",
+        "All gaps whose cause is the host or a synchronization, divided by the call or range, open then and begun "
+        "last, of the thread that launched what ends each gap. The rows sum to the idle time of both causes; names "
+        "that only a number at their end tells apart are one (ProfilerStep#*).",
+        kTime, kDetail, true, false, [](Run run, Options) { return host_waits_table(run.host_waits(), run.scope); }},
     Analysis{"gaps", "Idle gaps",
              "The longest gaps of the devices' windows, each with the cause that the idle time by cause counts it "
              "under. What the host did = shares of the gap by the call or range, open then and begun last, of the "

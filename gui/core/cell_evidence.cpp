@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 
+#include "analyzer/analyses/host_waits.h"
 #include "analyzer/analyses/kernel_table.h"
 #include "analyzer/analyses/verdict.h"
 #include "analyzer/trace/kernel_names.h"
@@ -56,6 +57,7 @@ constexpr std::array kPlaces = {
     Place{"idle", "dependency_ns", gaps_by("dependency")},
     Place{"idle", "other_ns", gaps_by("other")},
     Place{"idle", "", table_of("gaps")},
+    Place{"host_waits", "", table_of("gaps")},
     Place{"breakdown", "compute_ns", kernels_of(GpuClass::kCompute)},
     Place{"breakdown", "math_ns", kernels_of(GpuClass::kCompute)},
     Place{"breakdown", "unknown_ns", kernels_of(GpuClass::kUnknown)},
@@ -97,7 +99,7 @@ constexpr std::array kPlaces = {
 
 constexpr std::array kBounds = {
     std::pair(Bound::kInput, table_of("input_wait")),
-    std::pair(Bound::kHost, table_of("gaps")),
+    std::pair(Bound::kHost, table_of("host_waits")),
     std::pair(Bound::kWaiting, page("ranks")),
     std::pair(Bound::kTransfer, table_of("collectives")),
     std::pair(Bound::kCommunication, table_of("collectives")),
@@ -112,6 +114,13 @@ constexpr std::array kBounds = {
 Evidence evidence_of_name(const Table& table, std::size_t row) {
   if (table.key == "bounds") return evidence_of_bound(QString::fromStdString(text_in(table, row, "bound")));
   if (table.key == "gaps") return {.page = QStringLiteral("timeline"), .gap = row};
+  if (table.key == "host_waits") {
+    // What is left over has no name to look for: its gaps show it.
+    const std::string name = text_in(table, row, "name");
+    if (name == kNothingRecorded || name.ends_with(" others")) return {};
+    QString searched = QString::fromStdString(name);
+    return {.page = QStringLiteral("timeline"), .name = searched.remove(QLatin1Char('*'))};
+  }
   if (table.key == "collectives") {
     QString kind = QString::fromStdString(text_in(table, row, "kind"));
     return {.page = QStringLiteral("timeline"), .name = kind.remove(QLatin1Char('-'))};

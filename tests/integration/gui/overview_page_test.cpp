@@ -54,7 +54,7 @@ TEST_F(OverviewPageTest, WhatAStepCostsIsTheTableOfAnalyze) {
   QCoreApplication::processEvents();
   settle();
   EXPECT_EQ(window_.page_id(), QStringLiteral("tables"));
-  EXPECT_THAT(tables().title().text().toStdString(), StartsWith("Idle gaps"));
+  EXPECT_THAT(tables().title().text().toStdString(), StartsWith("What the host did"));
 }
 
 TEST(OverviewFigures, OneStepIsNoSteps) {
@@ -146,11 +146,11 @@ TEST_F(OverviewPageTest, SaysWhatWasRunAndWhatIsNotKnown) {
 
 TEST_F(OverviewPageTest, EveryFigureOpensItsEvidence) {
   open(data_file("swinscope_swin_tiny_ddp_2gpu"));
-  EXPECT_THAT(overview().evidence().toolTip().toStdString(), StartsWith("swinscope launches "));
+  EXPECT_THAT(overview().evidence().toolTip().toStdString(), testing::EndsWith(" --table host_waits"));
   overview().evidence().click();
   settle();
   EXPECT_EQ(window_.page_id(), QStringLiteral("tables"));
-  EXPECT_THAT(tables().title().text().toStdString(), StartsWith("Idle gaps"));
+  EXPECT_THAT(tables().title().text().toStdString(), StartsWith("What the host did while GPUs waited for it"));
   const std::size_t count = overview().cards().size();
   ASSERT_GE(count, 4U);
   std::vector<std::string> titles;

@@ -3,10 +3,12 @@
 
 #include <map>
 
-#include <gtest/gtest.h>
+#include <fmt/format.h>
+#include <gmock/gmock.h>
 
 #include "analyzer/analyses/run_facts.h"
 #include "analyzer/importers/open.h"
+#include "tests/unit/analyzer/hand_trace.h"
 #include "tests/unit/analyzer/random_trace.h"
 #include "tests/unit/store/support.h"
 
@@ -54,6 +56,56 @@ TEST(IdleGaps, AreFilledByWhatTheHostDid) {
       EXPECT_EQ(sum_ns, gaps[i].thread == 0 ? 0 : gaps[i].time.length()) << trace.path << ", gap " << i;
     }
   }
+}
+
+TEST(HostWaits, AreWhatTheHostDidInEachOfItsGaps) {
+  for (const Trace& trace : traces()) {
+    const RunFacts run(trace, {});
+    std::vector<IdleGap> gaps;
+    for (const IdleGap& gap : run.idle_gaps()) {
+      if (gap.cause == &IdleCauses::host_ns || gap.cause == &IdleCauses::synchronization_ns) gaps.push_back(gap);
+    }
+    std::map<std::string, std::int64_t> by_name;
+    std::int64_t unrecorded_ns = 0;
+    for (const HostWork& work : host_work(trace, gaps)) {
+      unrecorded_ns += work.unrecorded_ns;
+      for (const auto& [name, ns] : work.parts)
+        by_name[std::string(trace.text(name))] += ns;
+    }
+    const HostActivity& all = run.host_waits();
+    EXPECT_EQ(all.unrecorded_ns, unrecorded_ns) << trace.path;
+    std::int64_t sum_ns = all.unrecorded_ns;
+    for (const auto& [name, ns] : all.parts) {
+      if (name.back() != '*') {
+        EXPECT_EQ(ns, by_name[name]) << trace.path << ": " << name;
+      }
+      sum_ns += ns;
+    }
+    EXPECT_EQ(sum_ns, all.total_ns);
+    std::int64_t idle_ns = 0;
+    for (const DeviceBreakdown& device : run.devices())
+      idle_ns += device.idle.host_ns + device.idle.synchronization_ns;
+    EXPECT_EQ(all.total_ns, idle_ns) << "the table of causes has the same time";
+  }
+}
+
+TEST(HostWaits, TheVerdictSaysWhatKeptTheHost) {
+  HandTrace hand(1'000'000);
+  HandRank& rank = hand.add_rank();
+  for (std::int64_t step = 0; step < 4; ++step) {
+    const std::int64_t at = 100 * step;
+    rank.torch_operator(fmt::format("batch {}", step), at, at + 100);
+    rank.torch_operator("augment", at + 20, at + 80);
+    rank.kernel("k", rank.call("cudaLaunchKernel", at + 90, at + 92), at + 92, at + 100);
+  }
+  const Trace trace = hand.build();
+  const RunFacts run(trace, {});
+  // From the first kernel's end on there are three gaps of 92: 60 in augment, 2 in the call, 30 in the batch itself.
+  EXPECT_EQ(run.host_waits().parts,
+            (std::vector<std::pair<std::string, std::int64_t>>{
+                {"augment", 180'000'000}, {"batch *", 90'000'000}, {"cudaLaunchKernel", 6'000'000}}));
+  EXPECT_THAT(run.verdict().sentence,
+              testing::HasSubstr("Meanwhile the host was in: augment 65 %, batch * 33 %, cudaLaunchKernel 2 %."));
 }
 
 }  // namespace
