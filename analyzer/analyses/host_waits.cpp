@@ -122,8 +122,12 @@ bool waits_for_host(const IdleGap& gap) {
   return gap.thread != 0 && (gap.cause == &IdleCauses::host_ns || gap.cause == &IdleCauses::synchronization_ns);
 }
 
-// "ProfilerStep#3" is "ProfilerStep#*".
+// "ProfilerStep#3" is "ProfilerStep#*", and "<built-in method astype of numpy.ndarray object at 0x7cbf>" has no
+// address.
 std::string without_number(std::string_view name) {
+  constexpr std::string_view kAddress = " at 0x";
+  if (const std::size_t at = name.find(kAddress); at != std::string_view::npos)
+    return fmt::format("{}*", name.substr(0, at + kAddress.size()));
   const std::size_t end = name.find_last_not_of("0123456789") + 1;
   if (end == name.size() || end == 0 || (name[end - 1] != '#' && name[end - 1] != ' ')) return std::string(name);
   return fmt::format("{}*", name.substr(0, end));

@@ -126,7 +126,7 @@ constexpr std::array kAnalyses = {
         "host_waits", "What the host did while GPUs waited for it",
         "All gaps whose cause is the host or a synchronization, divided by the call or range, open then and begun "
         "last, of the thread that launched what ends each gap. The rows sum to the idle time of both causes; names "
-        "that only a number at their end tells apart are one (ProfilerStep#*).",
+        "that only a number at their end tells apart are one (ProfilerStep#*), and so are those that an address does.",
         kTime, kDetail, true, false, [](Run run, Options) { return host_waits_table(run.host_waits(), run.scope); }},
     Analysis{"gaps", "Idle gaps",
              "The longest gaps of the devices' windows, each with the cause that the idle time by cause counts it "

@@ -115,7 +115,7 @@ TEST_F(ReportTest, CommandsAreWithoutTheFolderOfTheRecording) {
   for (const std::string& line : report.summary.why)
     EXPECT_THAT(line, Not(HasSubstr("/home/somebody")));
   EXPECT_THAT(report.summary.why, testing::Contains(HasSubstr("evidence: swinscope ")));
-  EXPECT_THAT(report.summary.why, testing::Contains(testing::EndsWith(" loop.db")));
+  EXPECT_THAT(report.summary.why, testing::Contains(testing::HasSubstr(" loop.db")));
 }
 
 TEST_F(ReportTest, TheFirstPageHasTheStepsPartsFromZero) {
