@@ -79,7 +79,7 @@ std::string saving_of(const Card& card, const Advice& advice) {
 
 std::string headline(const Advice& advice) {
   if (advice.is_refused()) return "no advice: " + advice.abstained.front().reason;
-  if (const std::string next = next_line(advice); !next.empty()) return next;
+  if (std::string next = next_line(advice); !next.empty()) return next;
   if (advice.cards.empty()) return "no change was found that saves a noticeable part of the step";
   const Card& first = advice.cards.front();
   return fmt::format("no change is sure to save a noticeable part of the step; {} may save {}, {}", first.change.title,
