@@ -123,7 +123,7 @@ constexpr std::array kAnalyses = {
              "not recorded (other). The causes sum to the idle time.",
              kTime, kOverview, true, false, [](Run run, Options) { return idle_table(run.devices()); }},
     Analysis{
-        "host_waits", "What the host did while GPUs waited for it",
+        "host_waits", "Waits for the host",
         "All gaps whose cause is the host or a synchronization, divided by the call or range, open then and begun "
         "last, of the thread that launched what ends each gap. The rows sum to the idle time of both causes; names "
         "that only a number at their end tells apart are one (ProfilerStep#*), and so are those that an address does.",
